@@ -8,9 +8,9 @@ extension Expectation {
   package func mismatch(with observed: Observed) -> String? {
     switch condition {
     case .returned(let value):
-      guard observed.outcome.kind == .returned else { return observed.ending }
+      guard observed.outcome.kind == .returned else { return observed.endingWithRemedy }
       return value == nil || value == observed.value ? nil : "returned \(observed.value ?? "nothing")"
-    case .outcome(let kind): return observed.outcome.kind == kind ? nil : observed.ending
+    case .outcome(let kind): return observed.outcome.kind == kind ? nil : observed.endingWithRemedy
     case .noDenials: return observed.refusals.isEmpty ? nil : Observed.listWithRemedies(observed.refusals)
     case .deniedBy(let wall):
       return observed.denials.contains { $0.wall == wall } ? nil : observed.whatWasDenied

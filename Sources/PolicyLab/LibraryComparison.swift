@@ -10,9 +10,11 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     package var exports: [String]
     /// Its tests, recorded from nothing.
     package var recording: Recording
+    /// Variables of the policy in use that the library names, or one that it loads; see `NamedVariables`.
+    package var variables: Set<String>
 
-    package init(needed: [String], exports: [String], recording: Recording) {
-      (self.needed, self.exports, self.recording) = (needed, exports, recording)
+    package init(needed: [String], exports: [String], recording: Recording, variables: Set<String> = []) {
+      (self.needed, self.exports, self.recording, self.variables) = (needed, exports, recording, variables)
     }
   }
 
@@ -26,6 +28,8 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
   package private(set) var changes: [Change] = []
   /// Grants of the policy in use that the new version didn't need.
   package private(set) var unused: [String] = []
+  /// Limits of the policy in use that are far above what the new version reached.
+  package private(set) var excess: [ExcessLimit] = []
   package var matters: Bool { changes.contains(where: \.matters) }
 
   /// `names`: of the tests that were recorded, in their order. `policy`: the one in use.
@@ -47,7 +51,10 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     (before.processes, after.processes) = (min(before.processes, 1), min(after.processes, 1))
     changes += PolicyDifference(from: before, to: after).changes.map { Change(matters: $0.isWider, text: $0.text) }
     memory(was, now)
-    if let policy { unused = Self.unused(policy, by: now) }
+    if let policy {
+      unused = Self.unused(policy, by: new)
+      excess = ExcessLimit.all(of: policy, by: now)
+    }
   }
 
   private enum Direction { case gained, lost }
@@ -81,7 +88,8 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
       Change(matters: peaks[1] > peaks[0], text: "uses \(peaks[1] >> 10) KiB of memory, was \(peaks[0] >> 10) KiB"))
   }
 
-  private static func unused(_ policy: Policy, by recording: Recording) -> [String] {
+  private static func unused(_ policy: Policy, by side: Side) -> [String] {
+    let recording = side.recording
     let used = recording.policy
     // Recorded from nothing, it was refused where it wanted to connect.
     let tried = Set(recording.refused.map(\.path)).union(used.network.map(\.text))
@@ -91,9 +99,12 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     let policy = (try? PatternExpansion.resolved(policy)) ?? policy
     return policy.read.filter { !isUsed($0, used.grants) }.map { "read: \($0)" }
       + policy.write.filter { !isUsed($0, used.write) }.map { "write: \($0)" }
-      + policy.libraries.filter { !isUsed($0, used.libraries) }.map { "libraries: \($0)" }
+      + policy.libraries.filter { !isUsed($0, used.libraries) }.map { "execute: \($0)" }
       + (policy.processes > 0 && used.processes == 0 ? ["processes: \(policy.processes)"] : [])
       + policy.network.filter { !tried.contains($0.text) }.map { "network: \($0.text)" }
+      + policy.environment.map(\.name).filter { !side.variables.contains($0) }.map {
+        "environment: \($0), which no library that it loads has in it"
+      }
       + (policy.executableMemory == .justInTime
         && !recording.observed.flatMap(\.denials).contains(where: \.wantsWrittenCode)
         ? ["executableMemory: jit"] : [])

@@ -45,6 +45,8 @@ package struct Observed: Sendable {
   package var ownLimits: Set<String> = []
   /// It ended as its test wants it to.
   package var endsAsExpected = false
+  /// What would have let it go on, where a limit ended it.
+  package var limitRemedy: LimitRemedy?
   /// The most processes that were seen beside the plugin's own.
   package var processes = 0
 
@@ -61,6 +63,7 @@ package struct Observed: Sendable {
       if let policy, !row.isAbsent { row.remedy = Remedy(for: denial, under: policy).text }
       return row
     }
+    limitRemedy = policy.flatMap { LimitRemedy(for: report.outcome.kind, $0.limits) }
     droppedDenials = report.droppedDenials
     log = report.log.map(\.message)
     connections = report.connections
@@ -94,6 +97,12 @@ extension Observed {
   var refusals: [Denial] { denials.filter { !$0.isAbsent && !$0.isQuestion } }
 
   var ending: String { outcome.kind.rawValue + (outcome.detail.isEmpty ? "" : ": \(outcome.detail)") }
+
+  /// With the line of the policy that lets it go on, or of the test where that has the limit.
+  var endingWithRemedy: String {
+    guard let limitRemedy else { return ending }
+    return "\(ending); \(ownLimits.contains(limitRemedy.name) ? "test" : "policy"): \(limitRemedy.text)"
+  }
 
   var whatWasDenied: String { denials.isEmpty ? "nothing was denied" : "denied only \(Self.list(denials))" }
 

@@ -25,6 +25,18 @@ extension Policy {
     Set(libraries + patterns.filter { $0.access == .execute }.map(\.pattern.text)).sorted()
   }
 
+  /// The line of a policy of version 2 by which it grants a path, or what a pattern of it stands for; nil: it doesn't.
+  package func line(granting path: String) -> String? {
+    let literal: [(PatternGrant.Access, [String])] = [
+      (.write, write), (.execute, libraries), (.read, read), (.list, list),
+    ]
+    let access = literal.first { $0.1.contains(path) }?.0
+    let text = access.map { _ in PathPattern.escaped(path) }
+    let pattern = access == nil ? patterns.first { $0.pattern.covers(path) } : nil
+    guard let access = access ?? pattern?.access, let text = text ?? pattern?.pattern.text else { return nil }
+    return "files: {\(access.rawValue): [\(PolicyText.quoted(text))]}"
+  }
+
   /// Of the grants that hold a path, the narrowest counts.
   package func access(to path: String) -> PathAccess {
     func covers(_ grant: String) -> Bool { path == grant || grant == "/" || path.hasPrefix(grant + "/") }

@@ -38,7 +38,8 @@ package struct PolicyTestRunner: Sendable {
   package func run(_ test: PolicyTests.Test, of file: String, library: String) async throws(HostError)
     -> PolicyTestResult
   {
-    let (observed, failed) = try await observe(test, library)
+    var (observed, failed) = try await observe(test, library)
+    observed.ownLimits = test.ownLimits
     return PolicyTestResult(
       file: file, line: test.line, name: test.name, call: test.steps.map(\.text).joined(separator: "; "),
       observed: observed,

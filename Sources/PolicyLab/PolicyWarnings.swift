@@ -1,3 +1,4 @@
+internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
 package import PluginHost
@@ -9,10 +10,18 @@ package enum PolicyWarnings {
   private static let secrets = ["/etc", "/home", "/root", "/var", "/proc", "/sys", "/run", "/boot"]
   private static let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/boot"]
 
+  package struct Warning: Sendable, Equatable {
+    /// The path or pattern that it is about; nil: the policy as a whole.
+    package var path: String?
+    package var message: String
+  }
+
   /// What there is to know of this machine.
   package struct Machine {
     package var exists: (String) -> Bool
     package var isDevice: (String) -> Bool
+    /// Whether it is a folder that every user may write to.
+    package var isOpenToAll: (String) -> Bool = { _ in false }
     /// A policy with the paths that its patterns stand for.
     package var resolve: (Policy) -> Result<Policy, HostError>
 
@@ -24,49 +33,59 @@ package enum PolicyWarnings {
     }
 
     package static var this: Machine {
-      Machine(
+      var machine = Machine(
         exists: { Files.exists($0) }, isDevice: { (try? Files.identity(of: $0))?.isDevice ?? false },
         resolve: { policy in Result { () throws(HostError) in try PatternExpansion.resolved(policy) } })
+      machine.isOpenToAll = { path in
+        (try? Files.identity(of: path)).map { $0.isDirectory && $0.mode & S_IWOTH != 0 } ?? false
+      }
+      return machine
     }
   }
 
-  package static func find(_ policy: Policy, on machine: Machine = .this) -> [String] {
-    var found: [String] = []
+  package static func find(_ policy: Policy, on machine: Machine = .this) -> [Warning] {
+    var found: [Warning] = []
     for path in policy.grants {
+      func warn(_ message: String) { found.append(Warning(path: path, message: message)) }
       let isWritten = policy.access(to: path) == .write
       let isPattern = policy.patterns.contains { $0.pattern.text == path }
       if !isPattern, !policy.optional.contains(path), !machine.exists(path) {
-        found.append("\(path) doesn't exist here: a run with this policy is refused")
+        warn("\(path) doesn't exist here: a run with this policy is refused")
       }
       if !isPattern, machine.isDevice(path) {
-        found.append("\(path) is a device, and no plugin opens it: a run with this policy is refused; see 'devices'")
+        warn("\(path) is a device, and no plugin opens it: a run with this policy is refused; see 'devices'")
       }
       if policy.read.contains(path), policy.write.contains(path) {
-        found.append("\(path) is under read and under write; write has both")
+        warn("\(path) is under read and under write; write has both")
       }
       let parent = path.split(separator: "/").dropLast().reduce(into: [""]) { $0.append("\($0.last ?? "")/\($1)") }.last
       if let parent, !parent.isEmpty, !policy.codePaths.contains(path),
         policy.access(to: parent) == policy.access(to: path)
       {
-        found.append("\(path) has no effect: a folder that it lies in is granted already")
+        warn("\(path) has no effect: a folder that it lies in is granted already")
       }
       if secrets.contains(path) {
-        found.append("\(path) as a whole shows what other programs keep there; name the files that are needed")
+        warn("\(path) as a whole shows what other programs keep there; name the files that are needed")
       }
       if policy.hasNetwork,
         let hidden = RunnerView.networkFiles.first(where: { path == $0 || $0.hasPrefix(path + "/") })
       {
-        found.append(
+        warn(
           "\(path) would hide the plugin's own \(hidden), by which it finds names with hosts or pairs under network: a run with this policy is refused"
         )
       }
       if isWritten, system.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
-        found.append("\(path) can be written: what lies there is run by others")
+        warn("\(path) can be written: what lies there is run by others")
+      }
+      if isWritten, !isPattern, machine.isOpenToAll(path) {
+        warn(
+          "\(path) is every user's: the plugin may change what others keep there, and from the first run on the folder is marked as plugins' (\(WritableMark.name)), so that no link in it is followed; name a folder of its own"
+        )
       }
     }
-    found += refusals(policy, on: machine)
+    found += refusals(policy, on: machine).map { Warning(message: $0) }
     for (name, action) in policy.systemCalls.onDenied.sorted(by: { $0.key < $1.key }) where action == .deny {
-      found.append("onDenied.\(name): deny is what holds anyway")
+      found.append(Warning(message: "onDenied.\(name): deny is what holds anyway"))
     }
     return found
   }

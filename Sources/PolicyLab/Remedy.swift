@@ -1,3 +1,4 @@
+internal import AssetModel
 internal import Foundation
 internal import Glibc
 internal import HostProtocol
@@ -29,6 +30,8 @@ package struct Remedy: Sendable, Equatable {
     /// Without symbolic links; the path itself where it leads to nothing.
     package var real: (String) -> String = { $0 }
     package var isDevice: (String) -> Bool = { _ in false }
+    /// The link on the way to a path that a plugin may have put there.
+    package var plantedLink: (String, Policy) -> String? = { _, _ in nil }
 
     package init(isFolder: @escaping (String) -> Bool?) { self.isFolder = isFolder }
 
@@ -38,6 +41,7 @@ package struct Remedy: Sendable, Equatable {
       machine.isDevice = { path in
         Files.mode(of: path).map { [S_IFCHR, S_IFBLK].contains($0 & S_IFMT) } ?? false
       }
+      machine.plantedLink = { PluginHost.plantedLink(on: $0, under: $1) }
       return machine
     }
   }
@@ -125,6 +129,9 @@ package struct Remedy: Sendable, Equatable {
   private static func file(_ denial: RunReport.Denial, _ policy: Policy, _ machine: Machine) -> Remedy {
     let path = file(of: denial)
     if let reason = rejection(of: path, denial, machine) { return Remedy(line: nil, words: reason) }
+    if path.hasPrefix("/"), let link = machine.plantedLink(path, policy) {
+      return Remedy(line: nil, words: planted(link, path, machine))
+    }
     if let device = PolicyDevice.allCases.first(where: { $0.path == path }), !policy.devices.contains(device) {
       let all = policy.devices.union([device]).map(\.rawValue).sorted().joined(separator: ", ")
       return Remedy(line: "devices: [\(all)]", words: "lets it open that device")
@@ -162,6 +169,14 @@ package struct Remedy: Sendable, Equatable {
       return "no policy grants a device but \(PolicyDevice.allCases.map(\.rawValue).joined(separator: ", "))"
     }
     return nil
+  }
+
+  private static func planted(_ link: String, _ path: String, _ machine: Machine) -> String {
+    let real = machine.real(path)
+    let why =
+      "no policy grants it by this name: the symbolic link '\(Printable.text(link, limit: 120))' on the way lies in a folder that plugins may write to, so that one of them may have made it"
+    return real == path
+      ? why : "\(why); if the plugin is to have \(Printable.text(real, limit: 400)), grant that by its own name"
   }
 
   private static func reading(_ path: String, _ machine: Machine) -> Remedy {

@@ -24,7 +24,8 @@ struct BenchCommand: AsyncParsableCommand {
       'leaks': what so many wakes leave of descriptors, processes, cgroups, folders and memory.
 
       'neighbours': a plugin that is called each millisecond, alone, beside a process that computes, and beside each \
-      behaviour of a corpus of hostile plugins in the same host; the behaviours that slow it most.
+      behaviour of a corpus of hostile plugins in the same host; how many times as long its slowest calls (p99) take beside \
+      them; the behaviours that slow it most.
 
       EXAMPLES
         outrider bench wake SessionsDownloader.so -n 500
@@ -92,6 +93,7 @@ struct BenchCommand: AsyncParsableCommand {
           [figure.name] + [figure.p50, figure.p90, figure.p99].map { String(format: "%.1f", $0) }
         })
     }
+    for ratio in result.ratios { Output.line("\(ratio.name): \(String(format: "%.2f", ratio.value)) times") }
     for line in result.counts { Output.line("\(line.name): \(line.value) \(line.unit)") }
     Output.line("load average: " + result.load.map { String(format: "%.1f", $0) }.joined(separator: " "))
   }

@@ -24,7 +24,20 @@ struct BenchmarkResult: Encodable {
     var unit: String
   }
 
+  /// What two figures of the same run come to beside each other.
+  struct Ratio: Encodable {
+    var name: String
+    var value: Double
+
+    /// Nil where there is nothing to compare with.
+    init?(_ name: String, _ value: Double, to other: Double) {
+      guard other > 0 else { return nil }
+      (self.name, self.value) = (name, value / other)
+    }
+  }
+
   var microseconds: [Figures] = []
+  var ratios: [Ratio] = []
   var counts: [Count] = []
   /// Over one, five and fifteen minutes.
   var load: [Double] = Self.loadAverage()

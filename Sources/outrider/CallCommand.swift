@@ -52,12 +52,12 @@ struct CallCommand: AsyncParsableCommand {
       printer?.end()
       Interrupts.yieldToHandler()
       if sandbox.json {
-        try JSONReport(report, places, policy: policy, result: result).print()
+        try JSONReport(report, places, policy: policy, options: sandbox, result: result).print()
       } else if let result {
         Output.result(result)
         if result.value.isCut { Output.note("the string is cut: 64 KiB of a result are read") }
       }
-      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, places, policy) }
+      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, places, policy, sandbox) }
       printer?.leaveIfLost(report.outcome.kind.exitStatus)
       Exit.leave(report.outcome.kind.exitStatus)
     } catch {

@@ -63,10 +63,11 @@ struct JSONReport: Encodable {
   }
 
   init(
-    _ report: RunReport, _ places: StackPlaces, policy: Policy, result: RunnerMessage.CallResult? = nil,
+    _ report: RunReport, _ places: StackPlaces, policy: Policy, options: SandboxOptions,
+    result: RunnerMessage.CallResult? = nil,
     verdict: DownloadRules.Verdict? = nil
   ) {
-    outcome = Outcome(report.outcome.kind, OutcomeAdvice.detail(of: report, policy.limits))
+    outcome = Outcome(report.outcome.kind, OutcomeAdvice.detail(of: report, policy.limits, options))
     plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     resultIsCut = result.flatMap { $0.value.isCut ? true : nil }

@@ -51,6 +51,10 @@ struct NeighbourBenchmark {
       .init("call each millisecond, alone", alone), .init("beside a process that computes", control),
       .init("beside \(corpus.rows.count) behaviours, one at a time", beside),
     ]
+    let usual = result.microseconds[0].p99
+    result.ratios = zip(["a process that computes", "the behaviours"], result.microseconds.dropFirst()).compactMap {
+      .init("p99 beside \($0) to p99 alone", $1.p99, to: usual)
+    }
     let slowest = rows.map { BenchmarkResult.Figures("beside \($0.name)", $0.seconds) }.sorted { $0.p99 > $1.p99 }
     result.microseconds += slowest.prefix(Self.shown)
     result.counts = [

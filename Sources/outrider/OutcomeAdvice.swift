@@ -1,22 +1,20 @@
 internal import AssetModel
-internal import Basics
 internal import PluginHost
+internal import PolicyLab
 internal import Sandbox
 
 /// What a person can do about an outcome, where an option or another command is the answer. The host knows of none.
 enum OutcomeAdvice {
-  static func detail(of report: RunReport, _ limits: Limits) -> String {
+  /// `options`: those that the run was given. A limit of its policy file is raised there, unless an option has taken its place.
+  static func detail(of report: RunReport, _ limits: Limits, _ options: SandboxOptions) -> String {
     let outcome = report.outcome
-    guard let advice = advice(for: report, limits) else { return outcome.detail }
+    guard let advice = advice(for: report, limits, options) else { return outcome.detail }
     return outcome.detail.isEmpty ? advice : "\(outcome.detail); \(advice)"
   }
 
-  private static func advice(for report: RunReport, _ limits: Limits) -> String? {
-    switch report.outcome.kind {
-    // Twice as much is a value that can be tried.
-    case .memoryExceeded: gives("memory", size(twice: max(limits.memory, 1 << 20)))
-    case .wallTimeExceeded: gives("wall", time(twice: limits.wallTime))
-    case .cpuTimeExceeded: gives("cpu", time(twice: limits.cpu))
+  private static func advice(for report: RunReport, _ limits: Limits, _ options: SandboxOptions) -> String? {
+    if let limit = LimitRemedy(for: report.outcome.kind, limits) { return gives(limit, options) }
+    return switch report.outcome.kind {
     // What AddressSanitizer says of itself, before it ends the process.
     case .crashed where report.log.contains { $0.message.contains(" runtime does not come first") }:
       "a sanitizer needs --no-sandbox"
@@ -28,18 +26,11 @@ enum OutcomeAdvice {
     }
   }
 
-  private static func gives(_ limit: String, _ value: String) -> String {
-    "--\(limit) gives it more, for example --\(limit) \(value)"
-  }
-
-  private static func size(twice bytes: Int) -> String {
-    let (doubled, overflow) = bytes.multipliedReportingOverflow(by: 2)
-    return overflow ? "SIZE" : doubled % (1 << 20) == 0 ? "\(doubled >> 20)MiB" : "\((doubled >> 10) + 1)KiB"
-  }
-
-  private static func time(twice time: Duration) -> String {
-    let (seconds, attoseconds) = min(time * 2, Limits.longestTime).components
-    return attoseconds == 0
-      ? "\(seconds)s" : "\(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)ms"
+  private static func gives(_ limit: LimitRemedy, _ options: SandboxOptions) -> String {
+    let option = ["memory": options.memory, "wall": options.wall, "cpu": options.cpu][limit.name] ?? nil
+    guard let file = options.policy, option == nil, !PolicyInput.isShipped(file) else {
+      return "--\(limit.name) gives it more, for example --\(limit.name) \(limit.value)"
+    }
+    return "policy: \(limit.text)"
   }
 }

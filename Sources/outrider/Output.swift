@@ -119,9 +119,9 @@ enum Output {
 
   /// Outcome, usage against each limit, what was tried and said. Nothing of it is the command's result, so it goes to
   /// standard error.
-  static func report(_ report: RunReport, _ places: StackPlaces, _ policy: Policy) {
+  static func report(_ report: RunReport, _ places: StackPlaces, _ policy: Policy, _ options: SandboxOptions) {
     let limits = LimitsText(policy)
-    let (kind, detail) = (report.outcome.kind.rawValue, OutcomeAdvice.detail(of: report, policy.limits))
+    let (kind, detail) = (report.outcome.kind.rawValue, OutcomeAdvice.detail(of: report, policy.limits, options))
     note(detail.isEmpty ? kind : "\(kind): \(detail)")
     for line in places.lines { note("  \(line)") }
     let usage = report.usage

@@ -116,8 +116,10 @@ struct PolicyCheckCommand: AsyncParsableCommand {
           let placed = (PolicyInput.isShipped(file) ? [] : found.warnings).map {
             Warning(place: "\($0.file):\($0.line):\($0.column)", message: $0.message)
           }
-          let general = PolicyWarnings.find(found.policy)
-          rows.append(Row(file: file, warnings: placed + general.map { Warning(place: nil, message: $0) }))
+          let general = PolicyWarnings.find(found.policy).map { warning in
+            Warning(place: warning.path.flatMap { found.places[$0] }?.description, message: warning.message)
+          }
+          rows.append(Row(file: file, warnings: placed + general))
           if strict, rows.last?.warnings.isEmpty == false { status = max(status, 65) }
         } catch let failure as Failure {
           rows.append(Row(file: file, error: failure.message))

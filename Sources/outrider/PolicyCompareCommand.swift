@@ -14,7 +14,9 @@ struct PolicyCompareCommand: AsyncParsableCommand {
       matters: what NEW asks for beyond OLD, and where it does less or something else; '-' is the rest. The exit status is 1 \
       where anything matters, and 0 otherwise.
 
-      With --policy, the grants of that policy that NEW didn't need are listed.
+      With --policy, the grants of that policy that NEW didn't need are listed, and limits that are far above what it \
+      reached. Whether a variable is read isn't seen: one is listed where neither NEW nor a library that it loads has its \
+      name in it.
 
       EXAMPLES
         outrider policy compare old/libz.so.1 new/libz.so.1 zlib.test.yaml
@@ -45,9 +47,12 @@ struct PolicyCompareCommand: AsyncParsableCommand {
         let (recording, why) = try await attempt.record(from: base, bounds: bounds)
         if let why { Output.note("\(Printable.text(library, limit: 400)) doesn't come to its end: \(why)") }
         names = attempt.names
+        let variables = NamedVariables.found(
+          Set(inUse?.environment.map(\.name) ?? []), in: image, later: recording.policy.libraries)
         sides.append(
           LibraryComparison.Side(
-            needed: image.elf?.needed ?? [], exports: image.elf?.exports ?? [], recording: recording))
+            needed: image.elf?.needed ?? [], exports: image.elf?.exports ?? [], recording: recording,
+            variables: variables))
       }
       Interrupts.yieldToHandler()
       let comparison = LibraryComparison(sides[0], sides[1], names: names, policy: inUse)
@@ -58,6 +63,9 @@ struct PolicyCompareCommand: AsyncParsableCommand {
           Output.line("\(change.matters ? "+" : "-") \(Printable.text(change.text, limit: 4200))")
         }
         for grant in comparison.unused { Output.line("granted and not needed: \(Printable.text(grant, limit: 4200))") }
+        for limit in comparison.excess {
+          Output.line("far above what was used: \(Printable.text(limit.text, limit: 400))")
+        }
         if comparison.changes.isEmpty { Output.note("they need, try and use the same") }
       }
       Exit.leave(comparison.matters ? 1 : 0)

@@ -32,6 +32,10 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       Of a plugin that makes sockets a further round finds out where it wants to connect. With --network the next round \
       lets it; otherwise the hosts stand in the policy as comments.
 
+      Nothing that wasn't asked for is granted, unless you say so: --folder-from grants a folder in the place of many \
+      files in it, and --glob a pattern in the place of paths that differ in a part of one name, where that holds \
+      nothing private or of the system. What may be written keeps its name. The last round proves the patterns, too.
+
       With --processes it may start processes, and the programs that it executes are granted.
 
       What needs a review is listed and not granted: homes, /proc, /run, /etc/shadow, whole folders of the \
@@ -47,6 +51,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
         outrider policy record call libc.so.6 fopen 'pointer(cstring,cstring)' a r
         outrider policy record run c.so --request install --manifest m.json
         outrider policy record --output sqlite.yaml sqlite.test.yaml
+        outrider policy record --glob call ./viewer.so show 'i32(cstring)' /srv/pages
         outrider policy record --network call ./client.so refresh 'i32()'
       """)
 
@@ -55,6 +60,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     String?
   @Option(help: ArgumentHelp("Grant a folder in the place of so many files in it.", valueName: "count"))
   var folderFrom: Int?
+  @Flag(help: "Grant a pattern in the place of paths that differ in a part of one name.") var glob = false
   @Flag(help: "Grant the hosts and ports that it connects to, and let it.") var network = false
   @Flag(help: "Grant the processes and programs that it starts.") var processes = false
   @Option(help: "The most rounds that search; one or two more show that what was found is enough.") var rounds = 16
@@ -96,6 +102,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     var bounds = PolicyRecorder.Bounds()
     bounds.rounds = rounds
     bounds.filesOfFolder = folderFrom
+    bounds.usesPatterns = glob
     bounds.grantsNetwork = network
     bounds.grantsProcesses = processes
     guard let memory = Quantity.bytes(maxMemory) else {
@@ -135,6 +142,17 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     for (path, reason) in recording.refused {
       Output.note("not granted: \(Printable.text(path, limit: 400)); \(reason)")
     }
+    let since = recording.grantedSince.count
+    if since > 0 {
+      Output.note(
+        "the policy grants \(since == 1 ? "one path" : "\(since) paths") that the last round was denied, and no round has been run under it yet"
+      )
+    }
+    if let unused = recording.unusedGrants?.count, unused > 0 {
+      Output.note(
+        "lines of the policy that recording started from that weren't used: \(unused); their comments say so"
+      )
+    }
     for denial in recording.denials {
       let remedy = denial.remedy.map { "; \(Printable.text($0, limit: 200))" } ?? ""
       Output.note("still denied by \(Printable.text(denial.text, limit: 400))\(remedy)")
@@ -147,7 +165,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     let text = PolicyText(
       recording,
       command: "outrider policy record " + (folderFrom.map { "--folder-from \($0) " } ?? "")
-        + (network ? "--network " : "") + (processes ? "--processes " : "")
+        + (glob ? "--glob " : "") + (network ? "--network " : "") + (processes ? "--processes " : "")
         + words.map(ShellWord.quoted).joined(separator: " ")
     ).text
     guard let output else { return Output.line(String(text.dropLast())) }

@@ -69,6 +69,11 @@ struct RecordingAttempt {
       kind: { path in Files.isFolder(path).map { $0 ? .folder : .file } ?? .absent },
       real: { path in (try? Files.real(path)) ?? path },
       isPrivate: { path in Files.mode(of: path).map { $0 & S_IFMT == S_IFREG && $0 & S_IROTH == 0 } ?? false })
+    machine.matches = { pattern in
+      var policy = Policy()
+      policy.patterns = [PatternGrant(.read, pattern, isOptional: true)]
+      return try? PatternExpansion.resolved(policy).read
+    }
     machine.isDevice = { path in (try? Files.identity(of: path))?.isDevice ?? false }
     return machine
   }

@@ -67,12 +67,12 @@ struct RunCommand: AsyncParsableCommand {
       prepared.manifest.remove()
       Interrupts.yieldToHandler()
       if sandbox.json {
-        try JSONReport(report, places, policy: policy, verdict: verdict).print()
+        try JSONReport(report, places, policy: policy, options: sandbox, verdict: verdict).print()
       } else {
         Output.downloads(verdict)
         for download in report.scheduled { Output.line("scheduled \(Printable.text(download.identifier, limit: 60))") }
       }
-      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, places, policy) }
+      if !sandbox.json || report.outcome.kind != .returned { Output.report(report, places, policy, sandbox) }
       // What the extension has answered until then isn't lost with it.
       if let failure { Exit.with(failure) }
       printer?.leaveIfLost(report.outcome.kind.exitStatus)

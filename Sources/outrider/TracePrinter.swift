@@ -98,7 +98,8 @@ final class TracePrinter: Sendable {
   private func text(_ event: SystemCallTrace.Event) -> String {
     let call = "\(event.name)(\(event.arguments.joined(separator: ", ")))"
     let note = event.mayHaveChanged ? " (another thread may have changed it)" : ""
-    let remedy = remedy(event).map { "  \($0)" } ?? ""
+    let line = event.grant.flatMap(policy.line)
+    let remedy = (line.map { "by policy: \($0)" } ?? remedy(event)).map { "  \($0)" } ?? ""
     return String(format: "%10.6f ", event.time / .seconds(1))
       + Printable.text("\(event.thread) \(call) = \(verdict(event))\(note)\(remedy)", limit: 9000)
   }
@@ -125,6 +126,7 @@ final class TracePrinter: Sendable {
     var verdict: String
     var wall: String?
     var error: String?
+    var grantedBy: String?
     var policy: String?
     var exposes: String?
     var mayHaveChanged: Bool
@@ -141,6 +143,7 @@ final class TracePrinter: Sendable {
     case .denied(let wall, let error): (line.verdict, line.wall, line.error) = ("denied", wall, error)
     case .ended(let wall): (line.verdict, line.wall) = ("ended", wall)
     }
+    line.grantedBy = event.grant.flatMap(policy.line)
     if let denial = event.denial {
       let remedy = Remedy(for: denial, under: policy)
       (line.policy, line.exposes) = (remedy.line, remedy.words)

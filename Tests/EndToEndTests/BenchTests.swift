@@ -51,6 +51,18 @@ import Testing
     for name in ["alone", "beside a process that computes", "beside H01 h01_spin"] {
       #expect(finished.output.contains(name), "\(finished.output)")
     }
+    // The ratio that is promised is of figures of one run. How large it is depends on who else has the processors.
+    let report = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+    let ratios = try #require(report["ratios"] as? [[String: Any]])
+    let figures = try #require(report["microseconds"] as? [[String: Any]])
+    #expect(
+      ratios.map { $0["name"] as? String } == [
+        "p99 beside a process that computes to p99 alone", "p99 beside the behaviours to p99 alone",
+      ])
+    let p99 = figures.prefix(3).compactMap { $0["p99"] as? Double }
+    for (ratio, figure) in zip(ratios, p99.dropFirst()) {
+      #expect(abs((ratio["value"] as? Double ?? 0) - figure / p99[0]) < 1e-9, "\(report)")
+    }
   }
 
   @Test func anInterruptTakesItAlong() throws {

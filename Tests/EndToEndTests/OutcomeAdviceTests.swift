@@ -20,6 +20,37 @@ import Testing
     #expect(again.status == status, "\(again)")
   }
 
+  @Test(
+    "a limit of a policy file is raised by the line of that file, and one that an option has replaced by the option")
+  func policyFile() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      #include <stdlib.h>
+      #include <string.h>
+      int fill(int size) { memset(malloc(size), 1, size); return 1; }
+      """, "-O0 -o fill.so", in: folder)
+    let policy = "\(folder)/p.yaml"
+    for (call, limit, larger) in [
+      (["libc.so.6", "sleep", "u32(u32)", "60"], "wall: 1s", "wall: 2s"),
+      (["\(folder)/fill.so", "fill", "i32(i32)", "20000000"], "memory: 12MiB", "memory: 24MiB"),
+    ] {
+      try "version: 2\nlimits: {\(limit)}\n".write(toFile: policy, atomically: true, encoding: .utf8)
+      let end = try Workspace.run(["call"] + call + ["--policy", policy])
+      #expect(end.errors.split(separator: "\n").first?.contains("; policy: limits: {\(larger)}  # ") == true, "\(end)")
+      let option = limit.split(separator: ":")[0]
+      let given = try Workspace.run(
+        ["call"] + call + ["--policy", policy, "--\(option)", String(limit.split(separator: " ")[1])])
+      #expect(
+        given.errors.contains("--\(option) gives it more") && !given.errors.contains("policy: limits"), "\(given)")
+    }
+    // The line as it stands there, pasted.
+    try "version: 2\nlimits: {memory: 24MiB}\n".write(toFile: policy, atomically: true, encoding: .utf8)
+    let again = try Workspace.run(["call", "\(folder)/fill.so", "fill", "i32(i32)", "20000000", "--policy", policy])
+    #expect(again.output == "1\n", "\(again)")
+  }
+
   @Test("a library that needs one which isn't there is told where it would be found") func missing() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -49,6 +49,18 @@ import Testing
       "\(label): \(end)")
   }
 
+  @Test("the report of a denied link says that a plugin may have made it, and offers no line that a run would refuse")
+  func remedy() throws {
+    let scene = try Scene()
+    let link = scene.container + "/done.bin"
+    try scene.plant("/etc/hostname", "done.bin")
+    let end = try Workspace.run(["call", "libc.so.6", "open", "i32(cstring,i32)", link, "0", "--observe"])
+    #expect(
+      end.errors.contains("the symbolic link 'done.bin' on the way lies in a folder that plugins may write to"),
+      "\(end)")
+    #expect(end.errors.contains("grant that by its own name") && !end.errors.contains("read: [\(link)]"), "\(end)")
+  }
+
   @Test func noRunFollowsWhatAnEarlierOneLeft() throws {
     let scene = try Scene()
     let (folder, g) = (scene.folder, scene.container)

@@ -48,6 +48,30 @@ import Testing
     if format == "table" { #expect(text.contains("expected returned 6; returned 5") && text.contains("t.yaml:4")) }
   }
 
+  @Test("a test that a limit ended is told the line of its policy, or of its own limits, and that works") func limited()
+    throws
+  {
+    let folder = try Self.folder(["p.yaml": "version: 2\nlimits: {memory: 12MiB}\n"])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      #include <stdlib.h>
+      #include <string.h>
+      int fill(int size) { memset(malloc(size), 1, size); return 1; }
+      """, "-O0 -o fill.so", in: folder)
+    let call = "call: fill, signature: i32(i32), arguments: [20000000], expect: [returned 1]"
+    func run(_ own: String) throws -> Workspace.Finished {
+      try "plugin: ./fill.so\npolicy: p.yaml\ntests: [{\(call)\(own)}]\n"
+        .write(toFile: "\(folder)/t.yaml", atomically: true, encoding: .utf8)
+      return try Workspace.run(["policy", "test", "\(folder)/t.yaml"])
+    }
+    let end = try run("")
+    #expect(end.status == 1 && end.output.contains("; policy: limits: {memory: 24MiB}  # twice as much"), "\(end)")
+    let own = try run(", limits: {memory: 14MiB}")
+    #expect(own.status == 1 && own.output.contains("; test: limits: {memory: 28MiB}  # twice as much"), "\(own)")
+    #expect(try run(", limits: {memory: 28MiB}").status == 0)
+  }
+
   @Test("a plugin of one's own is found beside the test file, and its policy, too") func relative() throws {
     let folder = try Self.folder([
       "p.yaml": "version: 1\nonDenied: {socket: kill}\n",
@@ -65,15 +89,29 @@ import Testing
       "zlib", "sqlite", "libxml2", "libmagic", "libpng", "libjpeg", "liblua", "libpython3", "libavformat",
       "imagemagick",
     ])
-  func recordedExamples(name: String) throws {
-    let folder = try Self.folder([:])
+  func recordedExamples(name: String) throws { _ = try Self.record(name) }
+
+  @Test(
+    "with --glob as well, where a library reads many files of one kind they have one line",
+    arguments: [("imagemagick", "/etc/ImageMagick-6/*.xml\"  # "), ("libpython3", ".so\"  # ")])
+  func recordedPatterns(name: String, line: String) throws {
+    let (plain, patterns) = (try Self.record(name), try Self.record(name, ["--glob"]))
+    #expect(!plain.contains("in the place of") && patterns.contains("in the place of"), "\(patterns)")
+    func grants(_ policy: String) -> Int { policy.matches(of: #/(?m)^ +- "?\//#).count }
+    #expect(patterns.contains(line) && grants(patterns) < grants(plain), "\(patterns)")
+  }
+
+  /// The policy of an example, which its tests are then run under.
+  private static func record(_ name: String, _ options: [String] = []) throws -> String {
+    let folder = try folder([:])
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let examples = Workspace.root + "/Examples/policies"
     let tests = try String(contentsOfFile: "\(examples)/\(name).test.yaml", encoding: .utf8)
     try tests.replacing(#/(?m)^policy: .*$/#, with: "policy: recorded.yaml")
       .write(toFile: "\(folder)/t.yaml", atomically: true, encoding: .utf8)
     // Which names what is to be written.
-    let end = try Workspace.run(["policy", "record", "--output", "\(folder)/recorded.yaml", "\(folder)/t.yaml"])
+    let end = try Workspace.run(
+      ["policy", "record", "--output", "\(folder)/recorded.yaml"] + options + ["\(folder)/t.yaml"])
     // What these two ask of /proc and /sys no policy grants unless its author says so, and they do without.
     let isDenied = ["libavformat", "imagemagick"].contains(name)
     #expect(end.status == (isDenied ? 1 : 0), "\(end)")
@@ -82,6 +120,7 @@ import Testing
     #expect(proof.status == 0, "\(proof) with \(policy)")
     let strict = try Workspace.run(["policy", "check", "--strict", "\(folder)/recorded.yaml"])
     #expect(strict.status == 0, "\(strict) with \(policy)")
+    return policy
   }
 
   @Test("a wake and a call are recorded until they get what one file after the other leads them to") func recorded()
@@ -195,6 +234,16 @@ import Testing
       "granted and not needed: write: /var/tmp",
     ] { #expect(end.output.contains(line), "\(line): \(end)") }
     #expect(!end.output.contains("same") && !end.output.contains("not needed: read: /etc/passwd"), "\(end)")
+    let wide = "version: 2\nenvironment: [MAGIC, LANG]\nlimits: {memory: 512MiB}\n"
+    try wide.write(toFile: "\(folder)/wide.yaml", atomically: true, encoding: .utf8)
+    let excess = try Workspace.run(["policy", "compare"] + files + ["--policy", "\(folder)/wide.yaml"])
+    #expect(
+      excess.output.contains("granted and not needed: environment: MAGIC, which no library that it loads has in it\n"),
+      "\(excess)")
+    // The C library's setlocale(3) reads it.
+    #expect(!excess.output.contains("environment: LANG"), "\(excess)")
+    #expect(
+      excess.output.contains("far above what was used: limits.memory: 512MiB; the largest test used 3"), "\(excess)")
     let back = try Workspace.run(["policy", "compare", files[1], files[0], files[2], "--json"])
     #expect(back.status == 1 && back.output.contains("no longer needs libm.so.6"), "\(back)")
     let same = try Workspace.run(["policy", "compare", files[0], files[0], files[2]])
@@ -266,6 +315,9 @@ import Testing
   func wrongInputs() throws {
     let folder = try Self.folder([
       "good.yaml": "version: 1\n", "bad.yaml": "version: 1\nreed: [/x]\n", "wide.yaml": "version: 1\nread: [/etc]\n",
+      "names.yaml": "version: 2\nfiles:\n  read: [/etc]\nnetwork: pairs\n",
+      "child.yaml": "version: 2\nextends: ./names.yaml\n",
+      "shared.yaml": "version: 1\nwrite: [/var/tmp]\n",
       "t.yaml": "plugin: libc.so.6\ntests: [{call: abs, signature: i32(i32)}]",
       "u.yaml": "plugin: ./none.so\ntests: [{call: a}]",
       "v.yaml": "plugin: libc.so.6\npolicy: none.yaml\ntests: [{call: a}]",
@@ -274,6 +326,10 @@ import Testing
     let cases: [([String], Int32, String)] = [
       (["check", "good.yaml"], 0, "a policy"), (["check", "bad.yaml"], 64, "bad.yaml:2:1: \"reed\" isn't a key"),
       (["check", "none.yaml"], 66, "none.yaml"), (["check", "wide.yaml"], 0, "as a whole"),
+      (["check", "wide.yaml"], 0, "wide.yaml:2:8: warning: /etc as a whole"),
+      (["check", "names.yaml"], 0, "names.yaml:3:10: warning: /etc would hide the plugin's own"),
+      (["check", "child.yaml"], 0, "names.yaml:3:10: warning: /etc would hide the plugin's own"),
+      (["check", "shared.yaml"], 0, "shared.yaml:2:9: warning: /var/tmp is every user's"),
       (["check", "--strict", "wide.yaml"], 65, "as a whole"), (["check", "none.yaml", "bad.yaml"], 64, "reed"),
       (["show", "bad.yaml"], 64, "reed"), (["show", "none.yaml"], 66, "none.yaml"), (["show"], 0, "no network"),
       (["diff", "good.yaml", "wide.yaml"], 1, "+ /etc: read, was nothing"),

@@ -19,6 +19,33 @@ import Testing
     #expect(lines.contains { $0.contains("libc.so.6") && $0.contains("= to the kernel") }, "loading is shown, too")
   }
 
+  @Test("a call that a policy allows is shown with the line that does so, and what every plugin has isn't")
+  func granted() throws {
+    let folder = "/var/tmp/outrider-test-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try "x".write(toFile: "\(folder)/a.db", atomically: true, encoding: .utf8)
+    let policy = "\(folder)/p.yaml"
+    for (grant, line) in [
+      ("read: [\(folder)/a.db]", "files: {read: [\(folder)/a.db]}"),
+      ("read: [\(folder)]", "files: {read: [\(folder)]}"),
+      ("read: [\"\(folder)/*.db\"]", "files: {read: [\"\(folder)/*.db\"]}"),
+      ("write: [\(folder)]", "files: {write: [\(folder)]}"),
+    ] {
+      try "version: 2\nfiles: {\(grant)}\n".write(toFile: policy, atomically: true, encoding: .utf8)
+      let end = try Workspace.run(
+        ["call", "--trace", "libc.so.6", "open", "i32(cstring,i32)", "\(folder)/a.db", "0", "--policy", policy])
+      let lines = end.errors.split(separator: "\n").filter { $0.contains(" = ") }
+      #expect(lines.last?.hasSuffix("= to the kernel  by policy: \(line)") == true, "\(end)")
+      #expect(lines.filter { $0.contains("by policy") }.count == 1, "\(end)")
+    }
+    let json = try Workspace.run([
+      "call", "--trace", "--trace-format", "json", "libc.so.6", "open", "i32(cstring,i32)", "\(folder)/a.db", "0",
+      "--policy", policy,
+    ])
+    #expect(json.errors.contains("\"grantedBy\":\"files: {write: [\(folder)]}\""), "\(json)")
+  }
+
   @Test("calls that the filter would let through are shown where somebody asks for them") func groups() throws {
     #expect(try trace(nil, ["getpgid", "i32(i32)", "0"]).allSatisfy { !$0.contains("getpgid") })
     #expect(

@@ -1,5 +1,6 @@
 import HostProtocol
 import PluginHost
+import Sandbox
 import TestSupport
 import Testing
 
@@ -96,5 +97,26 @@ import Testing
     ] {
       #expect(try PolicyLab.Expectation(parsing: text).needsObservation == needs, "\(text)")
     }
+  }
+
+  @Test(
+    "a run that a limit ended has the line that would let it go on, in the policy or in the test where that has the limit",
+    arguments: [
+      (Outcome.Kind.memoryExceeded, "memory", "limits: {memory: 24MiB}"),
+      (.wallTimeExceeded, "wall", "limits: {wall: 3s}"),
+      (.cpuTimeExceeded, "cpu", "limits: {cpu: 500ms}"), (.crashed, "wall", nil),
+    ] as [(Outcome.Kind, String, String?)])
+  func limits(kind: Outcome.Kind, name: String, line: String?) throws {
+    let limits = Limits(wallTime: .milliseconds(1500), cpu: .milliseconds(250), memory: 12 << 20)
+    var observed = Self.observed(kind)
+    observed.limitRemedy = LimitRemedy(for: kind, limits)
+    for (own, place) in [([], "policy"), ([name], "test")] as [(Set<String>, String)] {
+      observed.ownLimits = own
+      for text in ["returned", "outcome loadFailed"] {
+        let mismatch = try Expectation(parsing: text).mismatch(with: observed)
+        #expect(mismatch == kind.rawValue + (line.map { "; \(place): \($0)  # twice as much" } ?? ""))
+      }
+    }
+    if let line { #expect(try Policy(parsing: "version: 2\n\(line)\n", file: "offered").limits != Limits()) }
   }
 }

@@ -32,4 +32,35 @@ import Testing
     #expect(comparison.unused.contains("executableMemory: jit") != isTried)
     #expect(comparison.unused.contains("network: a.example:443") != isTried)
   }
+
+  /// Under `policy`, of a version whose tests used a quarter of a second, 10 ms of a processor, and 300 KiB.
+  private static func comparison(_ policy: String, variables: Set<String> = []) throws -> LibraryComparison {
+    var recorder = PolicyRecorder(base: Policy())
+    for _ in 0..<2 { _ = recorder.handle([observed()], on: machine) }
+    let side = LibraryComparison.Side(
+      needed: [], exports: [], recording: recorder.soFar, variables: variables)
+    return LibraryComparison(
+      side, side, names: [], policy: try Policy(parsing: "version: 2\n\(policy)\n", file: "p"))
+  }
+
+  @Test("limits that are far above what was used are listed with what was reached, and what every plugin has isn't")
+  func excess() throws {
+    let wide = try Self.comparison(
+      "limits: {wall: 10m, cpu: 5m, memory: 512MiB, openFiles: 4096, threads: 512, fileSize: 4GiB, logBytes: 1MiB}")
+    #expect(
+      wide.excess.map(\.name) == ["limits.wall", "limits.cpu", "limits.memory", "limits.openFiles", "limits.threads"])
+    #expect(
+      wide.excess.map(\.text)[2]
+        == "limits.memory: 512MiB; the largest test used 300 KiB, and a recording would allow 4MiB")
+    #expect(wide.excess[3].reached == "no test needed more than 256" && !wide.matters)
+    for policy in ["limits: {}", "limits: {wall: 30s, cpu: 10s, memory: 8MiB}", "limits: {wall: 1s, memory: 1MiB}"] {
+      #expect(try Self.comparison(policy).excess.isEmpty, "\(policy)")
+    }
+  }
+
+  @Test("variables that no library of the new version has in it are permissions that it doesn't use")
+  func variables() throws {
+    let found = try Self.comparison("environment: [MAGIC=/srv/magic, LANG]", variables: ["LANG"]).unused
+    #expect(found == ["environment: MAGIC, which no library that it loads has in it"])
+  }
 }

@@ -15,17 +15,30 @@ import Testing
     ] as [(String, String?)])
   func warnings(text: String, words: String?) throws {
     let policy = try Policy(parsing: "version: 1\n\(text)\n", file: "p")
-    let found = PolicyWarnings.find(policy, on: .init { $0 != "/nowhere" })
+    let found = PolicyWarnings.find(policy, on: .init { $0 != "/nowhere" }).map(\.message)
     #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
+  }
+
+  @Test("a folder of every user is warned of where it may be written, and not where it is read") func openToAll() throws
+  {
+    func warnings(_ text: String) throws -> [PolicyWarnings.Warning] {
+      var machine = PolicyWarnings.Machine { _ in true }
+      machine.isOpenToAll = { $0 == "/srv/tmp" }
+      return PolicyWarnings.find(try Policy(parsing: "version: 1\n\(text)\n", file: "p"), on: machine)
+    }
+    let found = try warnings("write: [/srv/own, /srv/tmp]")
+    #expect(found.map(\.path) == ["/srv/tmp"] && found[0].message.contains("user.outrider.plugins"), "\(found)")
+    #expect(try warnings("read: [/srv/tmp]").isEmpty)
   }
 
   @Test("what no run takes is said: devices, and more paths than fit") func refusedRuns() throws {
     var policy = try Policy(parsing: "version: 2\nfiles: {read: [/dev/kmsg, /etc/hosts]}\n", file: "p")
-    let found = PolicyWarnings.find(policy, on: .init(exists: { _ in true }, isDevice: { $0 == "/dev/kmsg" }))
+    let found = PolicyWarnings.find(policy, on: .init(exists: { _ in true }, isDevice: { $0 == "/dev/kmsg" })).map(
+      \.message)
     #expect(found.count == 1 && found[0].hasPrefix("/dev/kmsg is a device"), "\(found)")
     func warnings(_ count: Int, _ length: Int) -> [String] {
       policy.read = (0..<count).map { "/srv/\($0)-" + String(repeating: "x", count: length) }
-      return PolicyWarnings.find(policy, on: .init { _ in true })
+      return PolicyWarnings.find(policy, on: .init { _ in true }).map(\.message)
     }
     #expect(warnings(200, 10).isEmpty)
     #expect(warnings(250, 10).map { $0.contains("as root") && $0.contains("at most") } == [true])
@@ -39,10 +52,10 @@ import Testing
     ])
   func hosts(path: String, isRefused: Bool) throws {
     let text = "version: 2\nfiles: {read: [\(path)]}\nnetwork: [\"example.org:443\"]\n"
-    let found = PolicyWarnings.find(try Policy(parsing: text, file: "p"), on: .init { _ in true })
+    let found = PolicyWarnings.find(try Policy(parsing: text, file: "p"), on: .init { _ in true }).map(\.message)
     #expect(found.contains { $0.contains("would hide") } == isRefused, "\(found)")
     let alone = try Policy(parsing: "version: 2\nfiles: {read: [\(path)]}\n", file: "p")
-    #expect(!PolicyWarnings.find(alone, on: .init { _ in true }).contains { $0.contains("would hide") })
+    #expect(!PolicyWarnings.find(alone, on: .init { _ in true }).contains { $0.message.contains("would hide") })
   }
 
   @Test("what a pattern stands for is looked at: devices, more paths than fit, nothing at all") func patterns() throws {
@@ -57,7 +70,8 @@ import Testing
           var policy = policy
           (policy.patterns, policy.read) = ([], paths)
           return .success(policy)
-        })
+        }
+      ).map(\.message)
     }
     #expect(warnings(["/dev/kmfile"]).isEmpty)
     #expect(warnings(["/dev/kmsg"]).map { $0.hasPrefix("/dev/kmsg, which a pattern") } == [true])

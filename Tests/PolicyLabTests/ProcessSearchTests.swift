@@ -37,7 +37,8 @@ import Testing
     for step in steps { if case .finished(let end) = recorder.handle([step], on: Self.machine) { recording = end } }
     let text = PolicyText(try #require(recording), command: "outrider").text
     if grants {
-      #expect(text.contains("processes: 6\n") && text.contains("- /usr/bin/file  # execve"), "\(text)")
+      let line = "\nprocesses: 6  # the last round had 3 at one time\n"
+      #expect(text.contains(line) && text.contains("- /usr/bin/file  # execve"), "\(text)")
       #expect(try Policy(parsing: text, file: "recorded").processes == 6)
     } else {
       #expect(text.contains("# not granted: processes; --processes lets it start them"), "\(text)")

@@ -131,6 +131,20 @@ import Testing
     if let line { #expect(try Policy(parsing: "version: 2\n\(line)\n", file: "offered") != policy) }
   }
 
+  @Test("a link that a plugin may have made isn't offered, and the reason and what it leads to are said") func planted()
+  {
+    var machine = Self.machine
+    machine.plantedLink = { path, _ in path.hasPrefix("/data/own") ? "sub" : nil }
+    machine.real = { $0 == "/data/own/sub" ? "/srv/target" : $0 }
+    let found = ["/data/own/sub", "/data/own/x", "/data/a"].map {
+      Remedy(for: Self.denial("files", "openat", $0), under: Policy(), on: machine)
+    }
+    #expect(found.map(\.line) == [nil, nil, "files: {read: [/data/a]}"])
+    #expect(found[0].words.contains("the symbolic link 'sub' on the way lies in a folder that plugins may write to"))
+    #expect(found[0].words.hasSuffix("if the plugin is to have /srv/target, grant that by its own name"))
+    #expect(!found[1].words.contains("by its own name"))
+  }
+
   @Test("who may have processes already is offered the program alone") func programs() throws {
     var policy = Policy()
     policy.processes = 4

@@ -21,7 +21,7 @@ struct Grant {
   ) throws(HostError) -> [Grant] {
     let entries =
       policy.read.map { (path: $0, key: "read") } + policy.write.map { (path: $0, key: "write") }
-      + policy.libraries.map { (path: $0, key: "libraries") } + policy.list.map { (path: $0, key: "list") }
+      + policy.libraries.map { (path: $0, key: "execute") } + policy.list.map { (path: $0, key: "list") }
     if entries.isEmpty { return [] }
     if let reason = GrantRoom.rejectionReason(for: entries.map(\.path)) { throw .excess(reason) }
     let root = try? Files.identity(of: "/")
@@ -30,7 +30,9 @@ struct Grant {
       ? GrantPlaces(entries.map(\.path), runtime: RunnerView.runtime + machine.hello.runtime) : nil
     var grants: [Grant] = []
     for (path, key) in entries {
-      let subject = "\(path), which the policy grants under '\(key)'"
+      // As version 2 calls it, and version 1.
+      let name = key == "execute" ? "'execute' ('libraries' in version 1)" : "'\(key)'"
+      let subject = "\(path), which the policy grants under \(name)"
       // As a policy file has them: names after links, and names that end early, would be others' paths.
       guard path.hasPrefix("/"), !path.utf8.contains(0), !path.split(separator: "/").contains("..") else {
         throw .usage("\(subject), isn't an absolute path without '..'")
@@ -60,12 +62,12 @@ struct Grant {
         throw .usage("\(subject), is no folder: it has no names to list")
       }
       if key == "write", identity.isDirectory { try named.mark() }
-      if key == "libraries", named.isPlugins {
+      if key == "execute", named.isPlugins {
         throw .usage("\(subject), is in a folder that plugins may write to: they could map what they wrote as code")
       }
       grants.append(
         Grant(
-          path: path, place: place, identity: identity, isWritable: key == "write", mapsCode: key == "libraries",
+          path: path, place: place, identity: identity, isWritable: key == "write", mapsCode: key == "execute",
           isListed: key == "list"))
     }
     return try innermostLast(grants, machine)

@@ -20,10 +20,10 @@ package enum GrantRoom {
   }
 
   static func rejectionReason(bytes: Int) -> String {
-    "the policy's paths (under 'files' and 'libraries') make a request of \(bytes) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"
+    "the policy's paths make a request of \(bytes) bytes, and at most \(ServerRequest.longest) fit; grant folders that hold them"
   }
 
   static func rejectionReason(count: Int, max: Int) -> String {
-    "the policy grants \(count) paths (under 'files' and 'libraries'), and as root at most \(max) fit a request; grant folders that hold them"
+    "the policy grants \(count) paths, and as root at most \(max) fit a request; grant folders that hold them"
   }
 }

@@ -83,6 +83,18 @@ struct RunPath: ~Copyable {
 }
 
 extension PluginHost {
+  /// The symbolic link for which no run would be granted this path: it lies in a folder that plugins may write to, under this policy or
+  /// an earlier one. nil: there is none.
+  package static func plantedLink(on path: String, under policy: Policy) -> String? {
+    do throws(GrantWalk.Failure) {
+      _ = try GrantWalk(writable: RunPath.writableFolders(of: policy, container: nil)).open(path)
+      return nil
+    } catch {
+      guard case .link(let name) = error else { return nil }
+      return name
+    }
+  }
+
   /// Bytes of a file that a command line names as an argument, at most `limit`; a pipe will do. Nothing that a plugin has
   /// put in its place.
   package static func content(

@@ -5,8 +5,8 @@ internal import LinuxSystem
 /// An extended attribute (xattr(7)) that says of a folder that plugins have been able to write to it. What they left there
 /// stays when they are gone, and a later run, of this host or another, names other paths. No plugin can take it away: the
 /// filter has no call for that.
-enum WritableMark {
-  static let name = "user.outrider.plugins"
+package enum WritableMark {
+  package static let name = "user.outrider.plugins"
 
   enum State: Equatable {
     case present, absent

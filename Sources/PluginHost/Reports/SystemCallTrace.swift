@@ -27,6 +27,8 @@ package struct SystemCallTrace: Sendable {
     package var verdict: Verdict
     /// What the report has of it; nil: it wasn't denied.
     package var denial: RunReport.Denial?
+    /// The path of the policy that lets it have what it names, patterns looked up; nil: what every plugin has, or no file.
+    package var grant: String?
     /// Whether the arguments' texts lay in memory that other threads could change before the kernel read them, too.
     package var mayHaveChanged: Bool
   }

@@ -36,6 +36,17 @@ extension SystemCallSupervisor {
     trace.receive(
       SystemCallTrace.Event(
         time: BootClock.now - began, thread: call.pid, name: name, arguments: arguments, verdict: verdict,
-        denial: denial, mayHaveChanged: !paths.isEmpty && hasThreads))
+        denial: denial, grant: verdict == .passed ? grant(name, paths, reader) : nil,
+        mayHaveChanged: !paths.isEmpty && hasThreads))
+  }
+
+  /// Of several paths the first that the policy grants.
+  private func grant(_ name: String, _ arguments: [SystemCalls.PathArgument], _ reader: NotifiedPaths) -> String? {
+    guard !plan.grants.isEmpty else { return nil }
+    let code = name == "mmap" ? reader.codeFile : nil
+    let places =
+      arguments.compactMap { reader.holder(name, $0) }
+      + [code.flatMap { reader.view.holder(of: $0, followsLast: true) }].compactMap(\.self)
+    return places.lazy.compactMap { [plan] place in plan.grants.first { $0.place == place }?.path }.first
   }
 }

@@ -134,7 +134,8 @@ struct PathSearch {
       }
     }
     policy.libraries.sort()
-    return policy.libraries != before
+    // Another order is no growth.
+    return Set(policy.libraries) != Set(before)
   }
 
   /// Whether it is read as what may be mapped or executed.

@@ -15,6 +15,8 @@ package struct PolicyRecorder {
     /// Whether it is a file that users besides its owner and its group may not read.
     package var isPrivate: (String) -> Bool
     package var isDevice: (String) -> Bool = { _ in false }
+    /// What a pattern stands for; nil: more than a policy can have.
+    package var matches: (PathPattern) -> [String]? = { _ in nil }
 
     package init(
       kind: @escaping (String) -> PathKind, real: @escaping (String) -> String = { $0 },
@@ -34,6 +36,8 @@ package struct PolicyRecorder {
     package var never: Set<String> = []
     /// A folder is granted in the place of so many files in it; nil: never.
     package var filesOfFolder: Int?
+    /// Whether a pattern is granted in the place of paths that differ in a part of one name.
+    package var usesPatterns = false
     /// Whether a folder is granted for the names in it at first. That needs Landlock.
     package var grantsLists = false
     /// Whether connections that it tries are granted; otherwise they are only named.
@@ -65,6 +69,7 @@ package struct PolicyRecorder {
   private var paths: PathSearch
   private let processes: ProcessSearch
   private let limits: LimitSearch
+  private let globs: GlobSearch
   private var recording: Recording
   /// How the runs ended before the limits were made as small as they can be.
   private var ends: [Recording.End] = []
@@ -75,6 +80,7 @@ package struct PolicyRecorder {
     network = NetworkSearch(base: base, grants: bounds.grantsNetwork)
     paths = PathSearch(base: base, bounds: bounds)
     (processes, limits) = (ProcessSearch(isGranted: bounds.grantsProcesses), LimitSearch(bounds: bounds))
+    globs = GlobSearch(base: base, bounds: bounds)
     policy = base
     (policy.observesFiles, policy.observation.use) = (true, true)
     recording = Recording(policy: policy)
@@ -102,7 +108,7 @@ package struct PolicyRecorder {
     let isGrowing = isSearching || hasGrown || isLimited || startsMore
     // Also where a smaller policy turns out not to be enough.
     if !isGrowing { processes.leaveRoom(round, &policy) }
-    recording.policy = policy
+    (recording.policy, recording.isTried) = (policy, !isGrowing)
     recording.keepPrivate(machine.isPrivate)
     if isGrowing {
       guard recording.rounds < bounds.rounds else {
@@ -122,6 +128,7 @@ package struct PolicyRecorder {
     self.ends = ends
     policy.limits = limits.tightened(policy.limits, round)
     paths.dropUnused(round, &policy)
+    globs.handle(&policy, on: machine, &recording)
     return .run(policy)
   }
 
@@ -151,6 +158,7 @@ package struct PolicyRecorder {
       recording.policy.limits = smallest
       recording.note =
         "it doesn't end the same way twice, with any limits: what it changes in one run is there in the next"
+        + (bounds.usesPatterns ? "; so no pattern was proved, and none was put in the place of paths" : "")
     } else {
       recording.note = "it ends otherwise each time, so that smaller limits weren't proved"
     }

@@ -15,6 +15,9 @@ package struct PolicyText {
     let policy = recording.policy
     var lines = ["# Recorded from: \(comment(command, 400))", "# \(end)"]
     if let note = recording.note { lines.append("# \(comment(note, 400))") }
+    if isInheriting {
+      lines.append("# Lines without a comment are as in the policy that recording started from.")
+    }
     lines += isFirstVersion(policy) ? firstVersion(policy) : secondVersion(policy)
     if !policy.require.isEmpty {
       lines.append(
@@ -63,7 +66,9 @@ package struct PolicyText {
         }
       // A name with a pattern's characters in it is that name.
       entries += literal.map { entry(PathPattern.escaped($0), policy.optional.contains($0), needs: $0) }
-      entries += policy.patterns.filter { $0.access == access }.map { entry($0.pattern.text, $0.isOptional, needs: "") }
+      entries += policy.patterns.filter { $0.access == access }.map {
+        entry($0.pattern.text, $0.isOptional, needs: $0.pattern.text)
+      }
       if entries.isEmpty, access != .write { continue }
       lines += ["  \(access.rawValue):\(entries.isEmpty ? " []" : "")"] + entries
     }
@@ -71,13 +76,18 @@ package struct PolicyText {
       lines.append("devices: [\(policy.devices.map(\.rawValue).sorted().joined(separator: ", "))]")
     }
     if !policy.environment.isEmpty {
-      lines += ["environment:"] + policy.environment.map { "  - \(Self.quoted($0.text))" }
+      let remark = "  # inherited; whether a plugin reads it isn't seen"
+      lines +=
+        ["environment:"]
+        + policy.environment.map {
+          "  - \(Self.quoted($0.text))" + (recording.base.environment.contains($0) ? remark : "")
+        }
     }
     if !policy.network.isEmpty {
-      lines += ["network:"] + policy.network.map { "  - \(Self.quoted($0.text))" + calls($0.text) }
+      lines += ["network:"] + policy.network.map { "  - \(Self.quoted($0.text))" + (host($0) ?? calls($0.text)) }
     }
     if policy.socketPairs, policy.network.isEmpty { lines.append("network: pairs" + calls(SocketPairs.key)) }
-    if policy.processes > 0 { lines.append("processes: \(policy.processes)") }
+    if policy.processes > 0 { lines.append("processes: \(policy.processes)\(processes)") }
     let killing = policy.systemCalls.onDenied.filter { $0.value == .kill }.keys.sorted()
     let denied = policy.systemCalls.refused.subtracting(killing).sorted()
     let rules = policy.systemCalls.rules.sorted()
@@ -111,13 +121,47 @@ package struct PolicyText {
       + paths.map { "  - \(Self.quoted($0))" + calls($0) }
   }
 
+  /// Whether there is anything that recording started from.
+  private var isInheriting: Bool {
+    var base = recording.base
+    (base.observesFiles, base.observation) = (false, .init())
+    return base != Policy()
+  }
+
+  /// Of an inherited host.
+  private func host(_ endpoint: NetworkEndpoint) -> String? {
+    guard recording.base.network.contains(endpoint) else { return nil }
+    let count = recording.observed.flatMap(\.connections).filter { $0.target == endpoint.text }.reduce(0) {
+      $0 + max($1.count, $1.failed)
+    }
+    return count == 0 ? Self.unused : "  # inherited; \(count == 1 ? "connect" : "connect × \(count)")"
+  }
+
+  private var processes: String {
+    let seen = recording.observed.map(\.processes).max() ?? 0
+    if seen > 0 { return "  # the last round had \(seen) at one time" }
+    return recording.base.processes > 0 ? Self.unused : ""
+  }
+
+  private static let unused = "  # inherited, and not used in the last round"
+
   /// What needed a path, as a comment.
   private func calls(_ path: String) -> String {
+    if recording.needs[path]?.place != .granted, recording.base.grants.contains(path) {
+      guard let unused = recording.unusedGrants else { return "" }
+      return unused.contains(path) ? Self.unused : "  # inherited, and used in the last round"
+    }
     let calls = recording.needs[path]?.calls.sorted { $0.key < $1.key }.map {
       $0.value == 1 ? $0.key : "\($0.key) × \($0.value)"
     }
-    let remark = recording.needs[path]?.isPrivate == true ? "; other users may not read this file" : ""
-    return calls.map { "  # \($0.joined(separator: ", "))\(remark)" } ?? ""
+    let need = recording.needs[path]
+    let (replaced, others) = (need?.replaced ?? 0, need?.others ?? 0)
+    let width =
+      replaced == 0
+      ? "" : "; in the place of \(replaced) paths, and wider than what was seen: others that match here: \(others)"
+    let remark =
+      need?.isPrivate == true ? "; other users may not read \(replaced == 0 ? "this file" : "all of them")" : ""
+    return calls.map { "  # \($0.joined(separator: ", "))\(width)\(remark)" } ?? ""
   }
 
   private var limits: [String] {
@@ -128,11 +172,15 @@ package struct PolicyText {
       "cpu": LimitValues.milliseconds(observed.map(\.cpuSeconds).max() ?? 0),
     ]
     used["memory"] = "\((observed.map(\.memoryBytes).max() ?? 0) >> 10) KiB"
+    let inherited = LimitValues.all(recording.base.limits)
     let own = zip(LimitValues.all(recording.policy.limits), defaults).filter { $0.number != $1.number }.map(\.0)
     guard !own.isEmpty else { return [] }
     return ["limits:"]
       + own.map { limit in
-        "  \(limit.name): \(limit.written)" + (used[limit.name].map { "  # the last round used \($0)" } ?? "")
+        let raised = inherited.contains { $0.name == limit.name && $0.number < limit.number }
+        let why =
+          used[limit.name].map { "the last round used \($0)" } ?? (raised ? "raised until no more was denied" : nil)
+        return "  \(limit.name): \(limit.written)" + (why.map { "  # \($0)" } ?? "")
       }
   }
 
@@ -143,6 +191,9 @@ package struct PolicyText {
       lines.append("# asked for, and not on this machine: \(comment(path, 400))")
     }
     for (path, reason) in recording.refused { lines.append("# not granted: \(comment(path, 400)); \(reason)") }
+    for (pattern, reason) in recording.left.sorted(by: { $0.key < $1.key }) {
+      lines.append("# no pattern: \(comment(pattern, 400)); \(comment(reason, 400))")
+    }
     for denial in recording.denials where denial.wall != "files" {
       lines.append("# denied in the last round: \(comment(denial.text, 200))")
     }

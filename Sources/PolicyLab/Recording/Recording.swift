@@ -18,6 +18,10 @@ package struct Recording: Sendable {
     var calls: [String: Int]
     /// A file that other users may not read.
     var isPrivate = false
+    /// Of a pattern: how many paths it was put in the place of.
+    var replaced = 0
+    /// Of a pattern: how many paths it stands for beside those.
+    var others = 0
   }
 
   /// How a run ended, as far as two runs of the same can be compared.
@@ -44,9 +48,14 @@ package struct Recording: Sendable {
   package private(set) var observed: [Observed] = []
   package internal(set) var note: String?
   private(set) var needs: [String: Need] = [:]
-  private var round = 0
+  /// Patterns that weren't put in the place of paths, and why not.
+  private(set) var left: [String: String] = [:]
+  /// What recording started from.
+  let base: Policy
+  /// Whether a round was run under the policy that it came to.
+  package internal(set) var isTried = true
 
-  init(policy: Policy) { self.policy = policy }
+  init(policy: Policy) { (self.policy, base) = (policy, policy) }
 
   mutating func add(_ place: Place, _ path: String, _ denial: Observed.Denial) {
     let isOfThisRound = needs[path].map { $0.place == place } ?? true
@@ -72,6 +81,28 @@ package struct Recording: Sendable {
     needs[real, default: Need(place: .granted, calls: [:])].calls.merge(need.calls, uniquingKeysWith: +)
   }
 
+  /// What needed the paths needs the pattern. They keep what they have: the last round may show that the pattern isn't enough.
+  mutating func replace(_ paths: [String], by pattern: String, others: Int) {
+    var need = Need(place: .granted, calls: [:])
+    for known in paths.compactMap({ needs[$0] }) {
+      need.calls.merge(known.calls, uniquingKeysWith: +)
+      need.isPrivate = need.isPrivate || known.isPrivate
+    }
+    (need.replaced, need.others) = (paths.count, others)
+    needs[pattern] = need
+  }
+
+  mutating func leave(_ pattern: String, _ reason: String) { left[pattern] = reason }
+
+  /// Inherited grants that held nothing of what was named in the last round; nil where that isn't known.
+  package var unusedGrants: Set<String>? {
+    let known = observed.compactMap(\.usedGrants)
+    guard known.count == observed.count, !observed.isEmpty else { return nil }
+    let used = Set(known.joined())
+    return Set(base.grants.filter { !used.contains($0) }).subtracting(
+      base.patterns.filter { used.contains(where: $0.pattern.covers) }.map(\.pattern.text))
+  }
+
   mutating func keepPrivate(_ isPrivate: (String) -> Bool) {
     for (path, need) in needs where need.place == .granted && path.hasPrefix("/") {
       needs[path]?.isPrivate = isPrivate(path)
@@ -86,8 +117,18 @@ package struct Recording: Sendable {
   /// What is still denied by a wall.
   package var denials: [Observed.Denial] {
     var all: [Observed.Denial] = []
-    for denial in observed.flatMap(\.refusals) where !all.contains(denial) { all.append(denial) }
+    for denial in observed.flatMap(\.refusals) where !all.contains(denial) && !isGrantedSince(denial) {
+      all.append(denial)
+    }
     return all
+  }
+
+  /// What the last round was denied and the policy grants, under which nothing has been run yet.
+  package var grantedSince: [Observed.Denial] { observed.flatMap(\.refusals).filter(isGrantedSince) }
+
+  private func isGrantedSince(_ denial: Observed.Denial) -> Bool {
+    guard !isTried, denial.wall == "files", let path = PolicyPath.named(denial.target) else { return false }
+    return policy.access(to: path) >= (denial.writes ? .write : .list)
   }
 
   /// Granted, and not readable by everybody: the policy's reviewer has to know.

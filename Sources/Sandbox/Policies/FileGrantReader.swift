@@ -15,6 +15,7 @@ struct FileGrantReader {
   private(set) var widenings: [(Node, String)] = []
   /// What holds without being said, or is probably not meant.
   private(set) var needless: [(Node, String)] = []
+  private(set) var places: [String: PolicyFile.Place] = [:]
   /// Whether paths that aren't there are left out, where nothing is said of one.
   private var skipsMissing = false
   private var seen: [String: PatternGrant.Access] = [:]
@@ -73,6 +74,7 @@ struct FileGrantReader {
           : "\(nodes.shown(text)) is under \(other.rawValue) and under \(access.rawValue); one of them is meant")
     }
     seen[text] = access
+    places[text] = PolicyFile.Place(nodes.error(item, ""))
     try grant(text, isOptional, item, access)
   }
 

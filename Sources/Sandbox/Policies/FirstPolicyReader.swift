@@ -4,10 +4,13 @@ internal import Yams
 /// Turns the nodes of a policy of version 1 into values.
 struct FirstPolicyReader {
   let nodes: YAMLNodes
+  private(set) var places: [String: PolicyFile.Place] = [:]
+
+  init(nodes: YAMLNodes) { self.nodes = nodes }
 
   static let keys = ["version", "read", "write", "libraries", "require", "onDenied", "limits"]
 
-  func policy(_ root: Node) throws(YAMLFileError) -> Policy {
+  mutating func policy(_ root: Node) throws(YAMLFileError) -> Policy {
     var policy = Policy()
     for (key, value) in try nodes.pairs(root, "a policy", known: Self.keys) {
       switch key {
@@ -23,7 +26,7 @@ struct FirstPolicyReader {
     return policy
   }
 
-  private func paths(_ node: Node, _ key: String) throws(YAMLFileError) -> [String] {
+  private mutating func paths(_ node: Node, _ key: String) throws(YAMLFileError) -> [String] {
     var paths: [String] = []
     var seen: Set<String> = []
     for item in try nodes.items(node, key) {
@@ -31,6 +34,7 @@ struct FirstPolicyReader {
       try nodes.check(path: path, item, key)
       guard seen.insert(path).inserted else { throw nodes.error(item, "\(key): \(nodes.shown(path)) is listed twice") }
       paths.append(path)
+      places[path] = PolicyFile.Place(nodes.error(item, ""))
     }
     return paths
   }

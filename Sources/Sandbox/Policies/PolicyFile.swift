@@ -20,6 +20,20 @@ public struct PolicyFile: Sendable {
   /// What it extends, the nearest first.
   public private(set) var parents: [String] = []
 
+  /// Where each path stands that it grants, and each of those that it extends; of a path that several have, the nearest.
+  package private(set) var places: [String: Place] = [:]
+
+  /// A place in a file; both numbers count from 1.
+  package struct Place: Sendable, Equatable, CustomStringConvertible {
+    package var file: String
+    package var line: Int
+    package var column: Int
+
+    init(_ error: YAMLFileError) { (file, line, column) = (error.file, error.line, error.column) }
+
+    package var description: String { "\(file):\(line):\(column)" }
+  }
+
   /// A file that was named in `extends` can't be read.
   public struct Unreadable: Error, Sendable {
     /// Why not, as the end of a sentence.
@@ -58,7 +72,9 @@ public struct PolicyFile: Sendable {
     // The nodes are weak: the document has to outlive its reading.
     let document = try YAMLDocument(text, file: file, noun: "a policy")
     guard try Self.version(document.root, nodes) == 2 else {
-      policy = try FirstPolicyReader(nodes: nodes).policy(document.root)
+      var reader = FirstPolicyReader(nodes: nodes)
+      policy = try reader.policy(document.root)
+      places = reader.places
       return
     }
     let names = "the known keys are \(nodes.list(SecondPolicyReader.keys))"
@@ -74,6 +90,7 @@ public struct PolicyFile: Sendable {
     try reader.read(pairs, document.root)
     policy = reader.policy
     warnings = (parent?.warnings ?? []) + reader.warnings
+    places = (parent?.places ?? [:]).merging(reader.places) { $1 }
     parents = parent?.parents ?? []
   }
 

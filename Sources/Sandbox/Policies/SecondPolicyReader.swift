@@ -20,6 +20,7 @@ struct SecondPolicyReader {
   let parentName: String
   private(set) var policy: Policy
   private(set) var warnings: [YAMLFileError] = []
+  private(set) var places: [String: PolicyFile.Place] = [:]
   /// Rules about arguments, each where it stands.
   private var rules: [(Node, CallRule)] = []
 
@@ -55,7 +56,7 @@ struct SecondPolicyReader {
   private mutating func readFiles(_ node: Node) throws(YAMLFileError) {
     var reader = FileGrantReader(nodes: nodes, policy: policy, parent: parent)
     try reader.read(node)
-    policy = reader.policy
+    (policy, places) = (reader.policy, reader.places)
     for (node, text) in reader.widenings { widens(node, text) }
     for (node, text) in reader.needless { warnings.append(nodes.error(node, text)) }
   }
