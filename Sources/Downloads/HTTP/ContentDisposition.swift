@@ -7,7 +7,7 @@ package enum ContentDisposition {
     guard reader.token() != nil else { return nil }
     var parameters: [String: Value] = [:]
     while reader.skip(UInt8(ascii: ";")) {
-      // A semicolon at the end is so common that everybody takes it.
+      // A semicolon at the end is so common that every client takes it.
       if reader.isAtEnd { break }
       guard let name = reader.token().map(HeaderToken.lowercased), reader.skip(UInt8(ascii: "=")),
         let value = reader.value(), parameters.updateValue(value, forKey: name) == nil

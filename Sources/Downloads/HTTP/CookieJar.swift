@@ -2,7 +2,7 @@ internal import AssetModel
 internal import Basics
 
 /// Cookies that redirects of one download set (RFC 6265, 5): in memory, and for the origin that set them alone, whatever
-/// their `Domain` says. A login or consent page sets one and sends everybody back to where they came from.
+/// their `Domain` says. A login or consent page sets one and sends the client back to where it came from.
 struct CookieJar: Sendable, Equatable {
   private struct Cookie: Sendable, Equatable {
     var origin: String

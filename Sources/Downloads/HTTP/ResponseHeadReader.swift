@@ -81,7 +81,7 @@ struct ResponseHeadReader {
     guard parts.count >= 2, let version = HTTPVersion(String(decoding: parts[0], as: UTF8.self)), parts[1].count == 3,
       let status = Decimal.value(String(decoding: parts[1], as: UTF8.self)), status >= 100
     else { throw .malformed("a status line that is none") }
-    // Nobody asks for another protocol; what follows 101 would be no HTTP.
+    // The engine never asks for another protocol; what follows 101 would be no HTTP.
     if status == 101 { throw .malformed("it switches protocols unasked") }
     return ResponseHead(version: version, status: Int(status), fields: [])
   }

@@ -3,14 +3,14 @@ internal import AssetModel
 /// Who a download says it is, and whom it trusts: the credentials, client certificates and keys that were given for its
 /// origins, and what follows from another challenge. In memory only, for one activation of one job. A pure value.
 struct Authenticator {
-  /// What somebody is asked, and for what.
+  /// What the caller is asked, and for what.
   struct Question: Sendable, Equatable {
     var challenge: AuthenticationChallenge
     /// The scheme that an answer is used with; nil: it is about trust, or about a client certificate.
     var scheme: Challenge?
     /// The leaf key that would be trusted.
     var key: String?
-    /// What follows if nobody has a client certificate.
+    /// What follows if there is no client certificate.
     var otherwise: NextStep?
   }
 
@@ -33,14 +33,14 @@ struct Authenticator {
     var origin: String
     /// What the proxy is called in messages; nil: there is none on the way.
     var proxyName: String?
-    /// Answers that were refused since somebody was let in.
+    /// Answers that were refused since the last that was accepted.
     var refusals: Int
-    /// Whether there is anybody who answers.
+    /// Whether the caller answers challenges.
     var canAsk: Bool
   }
 
   static let maxChallenges = 3
-  /// Nonces that a server may call old before somebody is asked again.
+  /// Nonces that a server may call old before the caller is asked again.
   static let maxStaleNonces = 8
   /// By which the proxy's credential is kept.
   private static let proxy = "proxy"
@@ -57,7 +57,7 @@ struct Authenticator {
 
   init(hasMirrors: Bool) { countsByOrigin = hasMirrors }
 
-  /// Whether anything was given to anybody.
+  /// Whether a credential was given to any server.
   var hasAnswered: Bool { !sessions.isEmpty || !certificates.isEmpty }
 
   private func refusals(_ origin: String, _ request: Request) -> Int {
@@ -164,7 +164,7 @@ struct Authenticator {
       TransferFailure(.challenge, cause: .credential(demand(question.scheme?.scheme, of: origin, request, .unfit))))
   }
 
-  /// Nobody had an answer, or none but the one that was refused.
+  /// The caller had no answer, or none but the one that was refused.
   private func unanswered(_ question: Question, _ request: Request, _ trustProblem: TrustProblem?) -> TransferFailure {
     let origin = question.challenge.origin
     guard let scheme = question.scheme?.scheme else {
@@ -205,8 +205,8 @@ struct Authenticator {
 
   // MARK: Certificates
 
-  /// Whether a chain that wasn't accepted may be looked at, and somebody asked about it: where revocation counts or a key is
-  /// pinned nothing is open to question, and old TLS isn't spoken whomever one trusts.
+  /// Whether a chain that wasn't accepted may be looked at, and the caller asked about it: where revocation counts or a key is
+  /// pinned nothing is open to question, and old TLS isn't spoken whichever authorities are trusted.
   func mayAskForTrust(
     in host: String, _ request: Request, fault: TLSDiagnosis.Fault, checksRevocation: Bool, isPinned: Bool
   ) -> Bool {

@@ -97,7 +97,7 @@ struct ConnectionPlanner {
       let rate = Double(connection.received) / (now - began).inSeconds
       let rest = Double(remaining)
       let isBehind = rest > rate * (rest / max(bestRate, 1) * 4 + Self.measuringTime.inSeconds)
-      // With nothing to compare it with, somebody else is tried.
+      // With nothing to compare it with, another source is tried.
       let isPoor =
         bestRate < Self.poorRate && rate < Self.poorRate && now - began >= Self.timeToBePoor
         && hasQuicker(connection.source)

@@ -16,7 +16,7 @@ extension HostRules {
       }
     }
 
-    /// What somebody may decide by later.
+    /// What callers may decide by later.
     func cause(redirectedBy source: String? = nil) -> FailureCause? {
       guard case .addressLiteral(let address) = self else { return nil }
       return .addressLiteral(address: address, redirectedBy: source)

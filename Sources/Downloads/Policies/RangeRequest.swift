@@ -63,7 +63,7 @@ extension ResumePolicy {
 }
 
 extension RangeCondition {
-  /// What is worth remembering of a condition that brought the range; nil: it is what everybody is asked with.
+  /// What is worth remembering of a condition that brought the range; nil: it is what every server is asked with.
   init?(_ condition: ResumePolicy.Condition) {
     switch condition {
     case .unbound: self = .comparedAfterwards

@@ -98,7 +98,7 @@ struct ResponseInterpreter {
     case 301, 302, 303, 307, 308: return redirected()
     case 401, 407: return .challenged
     case 200, 206, 412, 416:
-      // Whoever is let in was answered rightly: being asked again after the next cut isn't a refusal.
+      // The server let the request in, so the answer was right: being asked again after the next cut isn't a refusal.
       if hasAnswered { record.history.challenges = 0 }
       return content()
     case 304:

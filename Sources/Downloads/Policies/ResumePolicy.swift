@@ -169,7 +169,7 @@ enum ResumePolicy {
     case .probe: return probed(job, offset, range, entity)
     case .range(let from, let to, let condition): wanted = (from, to, condition)
     }
-    // Whoever asks without `If-Range` is shown another version's bytes, and sees it by their tag.
+    // A request without `If-Range` may get another version's bytes, which their tag shows.
     if !isIdentified(job), !wanted.condition.isIfRange, let tag = job.partial?.entity.strongTag,
       let other = entity.strongTag, tag != other
     {
@@ -209,7 +209,7 @@ enum ResumePolicy {
       guard let date = kept.lastModified, head.first("last-modified") == date else {
         return fault("206 without the validator that was asked for")
       }
-      // Dates have seconds, and whoever restores a file keeps its date.
+      // Dates have seconds, and a server's file that was restored from a backup keeps its date.
       if let tag = entity.weakTag ?? entity.strongTag, let known = kept.weakTag, tag != known {
         return fault("206 of another version: its entity tag differs")
       }
@@ -258,7 +258,7 @@ enum ResumePolicy {
       // 416 alone is never success. To a probe there is nothing left to ask.
       return ask == .probe || ask == .whole ? .restart : .again(.probe, .probe)
     }
-    // Nobody has named a length yet: the first byte comes with it, and with the validators.
+    // No length is known yet: the first byte comes with it, and with the validators.
     if total == offset, ask != .probe, ask != .whole, job.specification.exactSize == nil,
       job.partial?.entity.total == nil, job.partial?.entity.strongTag != nil, knownDigest(job) == nil
     {

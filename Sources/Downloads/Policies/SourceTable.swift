@@ -27,7 +27,7 @@ struct SourceTable {
   let urls: [String]
   /// One bit for each that sent wrong bytes.
   private(set) var banned: UInt64
-  /// Those that the rules don't let anybody ask, and those that are known to send everything or to be slow.
+  /// Those that the rules forbid to ask, and those that are known to send everything or to be slow.
   private var forbidden: Set<Int> = []
   private var rangeless: Set<Int> = []
   private var slow: Set<Int> = []
@@ -37,12 +37,12 @@ struct SourceTable {
   private(set) var failure: Failure?
 
   init(url: String, mirrors: [String], banned: UInt64) {
-    // Whoever is named twice is one source.
+    // A URL that is named twice is one source.
     urls = mirrors.reduce(into: [url]) { urls, mirror in
       if !urls.contains(where: { $0.utf8.elementsEqual(mirror.utf8) }) { urls.append(mirror) }
     }
     self.banned = banned
-    // What a journal says may be anything; nobody left to be asked helps nobody.
+    // A journal may say anything; with every source banned, the download could never go on.
     if urls.indices.allSatisfy(isBanned) { self.banned = 0 }
   }
 

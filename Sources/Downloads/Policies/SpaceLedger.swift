@@ -15,7 +15,7 @@ struct SpaceLedger {
   struct Refusal: Equatable {
     /// When the volume is looked at again.
     var until: Duration
-    /// For everybody, where it is news.
+    /// For all listeners, where it is news.
     var report: VolumeReport?
     /// The owner is asked to delete something.
     var asksForRoom: Bool

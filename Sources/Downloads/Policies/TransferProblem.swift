@@ -18,7 +18,7 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
     case permanent(TransferFailure.Reason)
     /// A file that isn't there yet: publication takes time.
     case publication
-    /// Nobody's failure that counts against the job.
+    /// A failure that doesn't count against the job.
     case notAnAttempt
   }
 
@@ -26,7 +26,7 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
     switch self {
     case .proxy: .notAnAttempt
     case .status(404): .publication
-    // Numbers beyond 599 are nobody's, and count as 5xx (RFC 9110, 15).
+    // Numbers beyond 599 are unassigned, and count as 5xx (RFC 9110, 15).
     case .status(408), .status(429), .status(500...): .transient
     case .status(401), .status(403), .status(407): .permanent(.challenge)
     case .status(410), .status(451): .permanent(.gone)
@@ -37,7 +37,7 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
 
   var status: Int? { if case .status(let status) = self { status } else { nil } }
 
-  /// What somebody may decide by later.
+  /// What callers may decide by later.
   var cause: FailureCause? { status.map { .httpStatus($0) } }
 
   /// What the system would say of it: a name without an address is an unreachable host. Nil where the server answered, or a

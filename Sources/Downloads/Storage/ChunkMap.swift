@@ -138,8 +138,8 @@ struct ChunkMap {
     prefixes = prefixes.filter { senders[$0.key] != UInt8(source + 1) }
   }
 
-  /// The digest of a written chunk was computed. Whether the file is still worth fetching. `isBlamed`: the fault is somebody's
-  /// who isn't asked again.
+  /// The digest of a written chunk was computed. Whether the file is still worth fetching. `isBlamed`: a source is to blame that
+  /// isn't asked again.
   mutating func verified(_ index: Int, isRight: Bool, isBlamed: Bool = false) -> Bool {
     guard states[index] == .written else { return true }
     states[index] = isRight ? .verified : .missing

@@ -106,7 +106,7 @@ final class Destination: Sendable {
       return identity.isRegularFile && identity.inode == record.publishedInode && identity.size == record.finalSize
     } catch {
       switch error.code {
-      // None there, or what nobody calls a file.
+      // None there, or not a regular file.
       case ENOENT, ELOOP, EISDIR, EXDEV, ENXIO, EACCES: return false
       default: throw error
       }
@@ -120,7 +120,7 @@ final class Destination: Sendable {
     return UInt64(status.st_ino) == identity.inode && UInt64(status.st_dev) == identity.device
   }
 
-  /// Leaves alone what somebody is writing.
+  /// Leaves alone what another process is writing.
   func removeStaging(_ name: String) {
     try? FileLock.with(name, in: staging.number) { () throws(SystemCallError) in
       try files.remove(name, in: staging.number)

@@ -52,7 +52,7 @@ extension StagingFile {
       found = try files.open(candidate, in: destination.staging.number, O_RDWR | O_NONBLOCK, mode: 0)
     } catch {
       switch error.code {
-      // None there, or what nobody calls a file. Anything else may pass: no reason to throw bytes away.
+      // None there, or not a regular file. Anything else may pass: no reason to throw bytes away.
       case ENOENT, ELOOP, EISDIR, EXDEV, ENXIO, ENODEV, EACCES: return false
       default: throw error
       }
@@ -62,7 +62,7 @@ extension StagingFile {
     do {
       try take(found, candidate)
     } catch {
-      // Somebody writes to it. Under the own name there is no other; one of another generation isn't needed.
+      // Another process writes to it. Under the own name there is no other; one of another generation isn't needed.
       if error.code == EWOULDBLOCK, candidate != name { return false }
       throw error
     }

@@ -33,14 +33,14 @@ final class StagingFile: @unchecked Sendable {
 
   /// Opens the file, and makes it where there is none yet.
   func open() throws(SystemCallError) -> Int32 {
-    // What comes too late changes nothing, and makes no file that nobody would know of.
+    // What comes too late changes nothing, and makes no file that would be left behind.
     if isEnded.load(ordering: .acquiring) { throw SystemCallError("open", code: EBADF, subject: name) }
     if let file = opened.withLock({ $0 }) { return file.descriptor.number }
     do {
       return try make()
     } catch {
       guard error.code == EEXIST else { throw error }
-      // Left by a run that never wrote it into its journal: its bytes belong to nobody, unless that run still writes.
+      // Left by a run that never wrote it into its journal: its bytes are of no use, unless that run still writes.
       try FileLock.with(name, in: destination.staging.number) { () throws(SystemCallError) in
         try files.remove(name, in: destination.staging.number)
       }

@@ -1,7 +1,7 @@
 internal import Glibc
 package import LinuxSystem
 
-/// The staging directory beneath a directory that people look at: kept as long as somebody works there, then removed if
+/// The staging directory beneath a directory that people look at: kept as long as a process works there, then removed if
 /// nothing is in it. A process that works there holds a shared lock on it, so that no other one removes it meanwhile.
 package final class StagingLease: Sendable {
   /// By descriptors, because directories may be moved meanwhile.
@@ -30,7 +30,7 @@ package final class StagingLease: Sendable {
       }
       let number = opened.number
       try checkErrno("flock", name) { flock(number, LOCK_SH) }
-      // Removed in between, by whoever was the last there: what was opened has no name any more.
+      // Removed in between, by the last process that worked there: what was opened has no name any more.
       guard let named = try? files.open(name, in: parent.number, O_RDONLY | O_DIRECTORY, mode: 0).identity(),
         try opened.identity().inode == named.inode
       else { continue }

@@ -304,7 +304,7 @@ final class CurlTransfer {
       end.problem = tunnel?.problem(.truncated) ?? .truncated
       return end
     }
-    // A body that nobody wanted and that was longer than is worth reading: not the peer's fault.
+    // A body that wasn't wanted and that was longer than is worth reading: not the peer's fault.
     if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
     end.brokeSending = result == CURLE_SEND_ERROR
     let detail = String(cString: handle.errorText)

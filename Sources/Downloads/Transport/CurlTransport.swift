@@ -104,7 +104,7 @@ final class CurlTransport: Transport {
       any = true
       transfers[transfer.id] = nil
       let end = transfer.end(result)
-      // Whoever gets the connection next may be in a hurry.
+      // The transfer that gets the connection next may be urgent.
       if transfer.hasLimitedWindow, let socket = transfer.connection {
         ReceiveSocket.limit(socket, to: ReceiveWindow.maxBytes)
       }
@@ -173,7 +173,7 @@ final class CurlMulti: Waker, @unchecked Sendable {
       return handle
     }
     curl_multi_cleanup(old)
-    // Whoever woke the old one meant this one.
+    // Wakes that the old one got meanwhile were meant for this one.
     wake()
   }
 }

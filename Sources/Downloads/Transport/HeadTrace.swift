@@ -1,7 +1,7 @@
 internal import AssetModel
 
 /// The head of a request or an answer, for a person who looks for a fault: every line fit for a terminal, and nothing in it
-/// by which somebody else could get in.
+/// that would let another person in.
 public struct TracedHead: Sendable, Equatable {
   /// Who sent it.
   public enum Direction: Sendable { case sent, received }

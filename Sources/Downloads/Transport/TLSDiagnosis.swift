@@ -8,7 +8,7 @@ enum TLSDiagnosis {
     case notYetValid
     /// Nothing newer than TLS 1.1 is spoken.
     case oldTLS
-    /// Nobody who is trusted signed it.
+    /// No trusted authority signed it.
     case unknownAuthority
     /// Its signature isn't that of the authority whose name it has.
     case forgedSignature
@@ -51,8 +51,8 @@ enum TLSDiagnosis {
       if message.contains("alert protocol version") || message.contains("unsupported protocol") {
         return .untrusted(.oldTLS)
       }
-      // A signature that doesn't fit: libcurl reports what OpenSSL met first, and no result of the verification. Whoever
-      // forges an authority's name is no broken connection.
+      // A signature that doesn't fit: libcurl reports what OpenSSL met first, and no result of the verification. A
+      // forged authority isn't a broken connection.
       if code == CURLE_SSL_CONNECT_ERROR, Self.signatures.contains(where: message.contains) {
         return .untrusted(.forgedSignature)
       }
