@@ -261,7 +261,7 @@ let package = Package(
       name: "AssetServiceTests",
       dependencies: [
         "AssetModel", "AssetService", "AssetStore", "Basics", "Downloads", "LinuxSystem", "Sandbox", "ServiceMachines",
-        "ServiceProtocol", "TestSupport",
+        "ServiceProtocol", "TestSupport", grdb,
       ]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],

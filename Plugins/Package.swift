@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// Example plugins, as somebody outside this repository would build them: on the public product alone.
+// Example plugins, as a developer outside this repository would build them: on the public product alone.
 import PackageDescription
 
 let package = Package(

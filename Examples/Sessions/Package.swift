@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// A sample app, as somebody outside this repository would build it: on the public product alone.
+// A sample app, as a developer outside this repository would build it: on the public product alone.
 import PackageDescription
 
 let package = Package(

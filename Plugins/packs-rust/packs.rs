@@ -103,7 +103,7 @@ impl Text {
         Text { bytes: text.as_ptr().cast(), length: text.len() }
     }
 
-    /// The host's text is valid until the entry point returns, and so is the borrow: nobody keeps it longer.
+    /// The host's text is valid until the entry point returns, and so is the borrow: it can't be kept longer.
     unsafe fn get<'a>(self) -> &'a [u8] {
         if self.bytes.is_null() { &[] } else { slice::from_raw_parts(self.bytes.cast(), self.length) }
     }

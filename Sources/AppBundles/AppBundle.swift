@@ -39,7 +39,7 @@ package enum AppBundle {
       }
       let staging = try StagingArea(in: try AppsRoot(folder, isCreating: false))
       let bundle = try staging.unpack(file, limits: limits)
-      // Its owner removes what it has when nobody needs it any more.
+      // The staging area is removed with its last reference.
       return withExtendedLifetime(staging) { check(at: bundle, isDevelopment: isDevelopment, limits: limits) }
     } catch {
       let found = error.subject == path ? error.reason : error.description

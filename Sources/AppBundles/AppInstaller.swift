@@ -72,7 +72,7 @@ package struct AppInstaller: Sendable {
   /// Puts a staged app beside the version that counts, if there is one, and leaves that as it is: `activate(_:version:)` makes
   /// it count, `sweep(keeping:)` removes it unless it is kept. Groups of apps that are still being installed are theirs as well.
   ///
-  /// - Parameter registering: called before anybody can sweep it.
+  /// - Parameter registering: called before a sweep can remove it.
   package func prepare(
     _ staged: consuming StagedApp, sharedGroups: Set<String> = [], registering: (PlacedApp) -> Void
   ) throws(BundleError) -> PlacedApp {

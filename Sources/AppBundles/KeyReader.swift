@@ -47,7 +47,7 @@ struct KeyReader {
 
   mutating func flag(_ key: String) -> Bool? {
     guard let value = values[key] else { return nil }
-    // A number is also a Bool to whoever asks for one.
+    // Foundation's cast takes a number for a Bool, too.
     if type(of: value) == Bool.self { return value as? Bool }
     if isOldStyle, let text = (value as? String)?.lowercased() {
       if ["yes", "true", "1"].contains(text) { return true }

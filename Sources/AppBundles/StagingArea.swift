@@ -38,7 +38,7 @@ final class StagingArea: Sendable {
 
   init(in root: borrowing AppsRoot) throws(BundleError) {
     let path = "\(root.path)/\(Leftovers.name(.staged))"
-    // Before it is locked, nobody may sweep.
+    // Before it is locked, no other process may sweep.
     let rootLock = try root.locked()
     defer { rootLock.end() }
     do throws(SystemCallError) {
@@ -94,7 +94,7 @@ final class StagingArea: Sendable {
     } catch {
       throw BundleError(error, subject: archive)
     }
-    // Whatever lay beside the app.
+    // What lay beside the app.
     Files.removeTree(folder)
     return target
   }

@@ -108,7 +108,7 @@ struct TreePass {
     do {
       try checkErrno("fstatat", path) { fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) }
       let kind = FileKind(mode: status.st_mode)
-      // A folder has the bit from the one above it, and it gives nobody anything.
+      // A folder has the bit from the one above it, and it gives no rights.
       if kind == .file, status.st_mode & 0o6000 != 0 {
         return try object(path, "\(kind.rawValue) with a setuid or setgid bit", remedy: "chmod ug-s")
       }

@@ -143,8 +143,8 @@ public struct DownloadRules: Sendable {
     return nil
   }
 
-  /// A name is a token, and a value has no line breaks and no other controls (RFC 9110, 5.1 and 5.5): whoever wrote one
-  /// could write fields, and requests, of their own behind it.
+  /// A name is a token, and a value has no line breaks and no other controls (RFC 9110, 5.1 and 5.5): a plugin that wrote one
+  /// could write fields, and requests, of its own behind it.
   package static func rejectionReason(forHeader header: Download.Header) -> String? {
     let name = Printable.text(header.name, limit: 60)
     if header.name.isEmpty || !header.name.utf8.allSatisfy(isToken) { return "'\(name)' isn't the name of a header" }

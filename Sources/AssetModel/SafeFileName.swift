@@ -17,7 +17,7 @@ package enum SafeFileName {
     return safe(String(decoding: decoded(last), as: UTF8.self)) ?? "download"
   }
 
-  /// Of a name that somebody else chose, as it is meant to be read: its last part, whichever slash is before that. nil:
+  /// Of a name that a server chose, as it is meant to be read: its last part, whichever slash is before that. nil:
   /// nothing of it is left.
   package static func from(name: String) -> String? {
     name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last.flatMap { safe(String($0)) }

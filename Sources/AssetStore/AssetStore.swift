@@ -81,7 +81,7 @@ public final class AssetStore: Sendable {
         // A journal that was left in order is one file.
         try database.pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try database.pool.close()
-        // SQLite would lose its locks with the first descriptor of the file that anybody else closes (fcntl(2)).
+        // SQLite would lose its locks with the first other descriptor of the file that this process closes (fcntl(2)).
         try Backups(path: path).makeOfClosed()
       }
       let found = try Files.identity(of: path)

@@ -2,7 +2,7 @@ internal import AssetModel
 
 extension JobRecord {
   /// What a failed job left for a request whose access is granted anew: the same address but for its query, or the same
-  /// with other headers, and nothing else different. Without a digest from anybody the strong entity tag says whether the
+  /// with other headers, and nothing else different. Without a digest the strong entity tag says whether the
   /// file is still the same one (RFC 9110, 13.1.5), and the end of what is there is compared.
   func leftover(atThePlaceOf later: DownloadSpecification) -> Partial? {
     guard case .failed(let failure) = state, failure.isRefusedAccess, let left = leftover,

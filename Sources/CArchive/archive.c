@@ -1,5 +1,5 @@
 /* libarchive brings libxml2, ICU and seven libraries for compression, which takes a fifth of the time that a command needs to
-   start; few commands unpack anything. So it isn't linked, but loaded by whoever unpacks: its functions are defined here, and
+   start; few commands unpack anything. So it isn't linked, but loaded by the code that unpacks: its functions are defined here, and
    call those of the library. They are hidden: a library that is loaded never finds them in place of its own. */
 #pragma GCC visibility push(hidden)
 #include "CArchive.h"
@@ -68,7 +68,7 @@ COMMANDS(CALL_COMMAND)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int is_loaded;
 
-/* Whatever is missing is said by name; what was found before it stays unused. */
+/* What is missing is said by name; what was found before it stays unused. */
 static const char *load(void) {
   /* Its ABI has had this number since version 3.0 of 2011. */
   void *library = dlopen("libarchive.so.13", RTLD_NOW | RTLD_LOCAL);

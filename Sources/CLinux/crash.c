@@ -191,8 +191,8 @@ static void locate(int number, const siginfo_t *info, uint64_t instruction, uint
   }
 #endif
   tell(number, info, instruction, stack, &place);
-  /* A library that is still being relocated is known to nobody else. Not on the list of async-signal-safe functions; the
-     wall clock ends what waits for the lock. */
+  /* The lookup above doesn't know a library that is still being relocated; this one does. Not on the list of
+     async-signal-safe functions; the wall clock ends what waits for the lock. */
   Dl_info where;
   if (!instruction || !dladdr((void *)(uintptr_t)instruction, &where)) return;
   place.library = where.dli_fname;
@@ -217,7 +217,7 @@ static _Atomic pid_t first_crash;
 
 static void on_crash(int number, siginfo_t *info, void *raw) {
   int saved = errno;
-  /* A fault, and no signal that somebody sent. */
+  /* A fault, and no signal that a process sent. */
   if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0) ol_leave_faulting_read();
   if (getpid() != runner) {
     signal(number, SIG_DFL);

@@ -32,14 +32,14 @@ int ol_check_readable(const void *address, size_t count) {
   }
 }
 
-/* Where a thread goes on whose read of somebody else's memory faulted. */
+/* Where a thread goes on whose read of memory that may be gone faulted. */
 static _Thread_local sigjmp_buf *volatile fault_return;
 
 void ol_leave_faulting_read(void) {
   if (fault_return) siglongjmp(*fault_return, 1);
 }
 
-/* Not inlined: nothing of whoever calls it is in a register when the fault comes. */
+/* Not inlined: nothing of the caller's is in a register when the fault comes. */
 __attribute__((noinline)) static int guarded(size_t (*read)(void *, const void *, size_t), void *to, const void *from,
                                              size_t count, size_t *result) {
   sigjmp_buf here;

@@ -78,7 +78,7 @@ int ol_lead_all_to_loopback(int *has_six) {
   *has_six = six >= 0;
   if (six >= 0) {
     close(six);
-    /* Without a route they are unreachable, and nobody sees who tries. */
+    /* Without a route they are unreachable, and the host isn't told of attempts. */
     if (error == 0 && lead_all(netlink, AF_INET6, loopback) != 0) *has_six = 0;
   }
   close(netlink);

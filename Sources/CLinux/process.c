@@ -235,7 +235,7 @@ void ol_look_up_names_in_files(void) {
 void ol_write_lines(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
 
 void ol_flush_output(void) {
-  /* A thread that holds the stream keeps what it has; nobody waits for it. */
+  /* A thread that holds the stream keeps what it has; this one doesn't wait for it. */
   if (ftrylockfile(stdout) != 0) return;
   fflush_unlocked(stdout);
   funlockfile(stdout);

@@ -25,7 +25,7 @@ static int give_up(int descriptor) {
     return -1;
 }
 
-/* The end that was connected from `port`; others that wait belong to nobody any more. */
+/* The end that was connected from `port`; others that wait have lost their other end. */
 static int accept_from(in_port_t port, int type) {
     for (;;) {
         struct sockaddr_in peer = {0};

@@ -122,7 +122,7 @@ final class OpenFile: Sendable {
     self.identity = identity
     count = Int(identity.size)
     modified = Int(identity.modified / 1_000_000_000)
-    // The time of content is anybody's to set; that of the inode isn't.
+    // Any owner can set the time of the content; that of the inode can't be set.
     identityText = [
       identity.device, identity.inode, UInt64(bitPattern: identity.modified), UInt64(bitPattern: identity.changed),
       UInt64(bitPattern: identity.size),

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LinuxSystem
 
 /// What a proxy passes on: a tunnel (`CONNECT`), or one request with its response. To this machine only: a development
-/// proxy is nobody's way to anywhere.
+/// proxy must not lead to other machines.
 struct ProxyRelay {
   private static let piece = 1 << 16
   let stop: StopSignal

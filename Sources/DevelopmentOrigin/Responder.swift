@@ -67,7 +67,7 @@ final class Responder: Sendable {
       let body = text("\(head.status) \(ResponseHead.reason(head.status))\n", &head)
       return finish(request, head, body, reply: reply)
     }
-    // A script that names a body has it for whoever asks.
+    // A script that names a body has it for every method.
     guard reply.body != nil || ["GET", "HEAD", "CONNECT"].contains(request.method) else {
       var head = ResponseHead(status: 405)
       head.set("Allow", "GET, HEAD")

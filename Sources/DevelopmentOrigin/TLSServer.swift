@@ -113,7 +113,7 @@ final class TLSServer: @unchecked Sendable {
     let authority = options.authority.authority
     let status = StapledStatus(try Revocation.status(of: leaf, issuer: authority))
     statuses.withLock { $0.append(status) }
-    // Whoever checks the status looks for its signer in the chain.
+    // A client that checks the status looks for its signer in the chain.
     X509_up_ref(authority.certificate)
     oc_add_chain(context, authority.certificate)
     oc_set_status(

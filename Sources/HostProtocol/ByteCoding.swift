@@ -63,7 +63,7 @@ package struct ByteWriter: Sendable {
 package struct ByteReader: Sendable {
   private let bytes: ArraySlice<UInt8>
   private var position: Int
-  /// Where data may lie that isn't among the bytes. Whoever shares it may change it at any time: it is copied once, and nothing
+  /// Where data may lie that isn't among the bytes. The process that shares it may change it at any time: it is copied once, and nothing
   /// is decided by it.
   private nonisolated(unsafe) let area: UnsafeRawBufferPointer?
   /// Bytes of the area that may still be copied: one frame has room for no more, however often it names them.

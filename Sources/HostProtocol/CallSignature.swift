@@ -40,7 +40,7 @@ package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
       }
     }
 
-    /// Whether whoever calls gives an argument for it.
+    /// Whether the caller gives an argument for it.
     package var isGiven: Bool {
       switch self {
       case .out, .reference(.output, _): false
@@ -83,7 +83,7 @@ package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
 
   package var description: String { "\(result)(\(arguments.map(\.description).joined(separator: ",")))" }
 
-  /// The kinds of the arguments that whoever calls gives.
+  /// The kinds of the arguments that the caller gives.
   package var given: [Kind] { arguments.filter(\.isGiven) }
 
   /// The kinds of the arguments that come back.

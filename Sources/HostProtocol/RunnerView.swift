@@ -29,6 +29,6 @@ package enum RunnerView {
   package static let memoryMap = "/proc/self/maps"
   /// Symbolic links that many systems have in place of directories.
   package static let links = ["/lib", "/lib64", "/lib32", "/usr/lib64", "/etc/localtime"]
-  /// Without /dev/zero, which gives shared memory to whoever maps it, past the filter that looks at mmap(2)'s flags.
+  /// Without /dev/zero, which gives shared memory to a process that maps it, past the filter that looks at mmap(2)'s flags.
   package static let devices = ["/dev/null", "/dev/full", "/dev/random", "/dev/urandom"]
 }

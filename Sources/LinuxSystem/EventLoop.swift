@@ -39,13 +39,13 @@ package final class EventLoop: @unchecked Sendable {
   private var isRunning = true
   /// How often the loop has looked for what is ready; for those who share each time out among many. Loop thread only.
   package private(set) var turn: UInt64 = 0
-  /// For whatever handler runs: one at a time, on this thread.
+  /// For the handler that runs: one at a time, on this thread.
   package var buffer = [UInt8](repeating: 0, count: 65536)
 
   private struct Pending {
     var work: [@Sendable () -> Void] = []
     var hasEnded = false
-    /// After the loop's end: somebody does what there is.
+    /// After the loop's end: a submitting thread does what there is.
     var isInHand = false
   }
 
@@ -72,7 +72,7 @@ package final class EventLoop: @unchecked Sendable {
   /// Whether the caller runs on the loop's thread.
   package var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
-  /// Runs `work` on the loop's thread, in order; after its end on the caller's, or on that of whoever submits just then, so
+  /// Runs `work` on the loop's thread, in order; after its end on the caller's, or on that of another thread that submits just then, so
   /// that no caller waits for an answer that doesn't come. Any thread.
   package func submit(_ work: @escaping @Sendable () -> Void) {
     let (isFirst, isMine) = pending.withLock { pending in

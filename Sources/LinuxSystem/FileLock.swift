@@ -2,8 +2,8 @@ internal import Glibc
 
 /// An exclusive lock on a whole file (flock(2)): it belongs to an open description and ends with it.
 package enum FileLock {
-  /// EWOULDBLOCK, with a subject that names the holder, while another description has it. A filesystem without locks refuses
-  /// nobody.
+  /// EWOULDBLOCK, with a subject that names the holder, while another description has it. On a filesystem without locks it always
+  /// succeeds.
   package static func take(_ file: Int32, name: String) throws(SystemCallError) {
     while flock(file, LOCK_EX | LOCK_NB) != 0 {
       guard errno == EWOULDBLOCK else {
@@ -28,7 +28,7 @@ package enum FileLock {
     var file = openat(directory, name, O_RDWR | flags)
     if file < 0, errno != ENOENT { file = openat(directory, name, O_RDONLY | flags) }
     guard file >= 0 else {
-      // Not being able to look isn't the same as there being nobody.
+      // Not being able to look doesn't mean that there is no holder.
       if [EMFILE, ENFILE, ENOMEM].contains(errno) { throw SystemCallError("openat", code: errno, subject: name) }
       return try body()
     }
@@ -38,8 +38,8 @@ package enum FileLock {
     return try body()
   }
 
-  /// Locks an open file of which `name` was opened. Between opening and locking, its holder may have renamed it and somebody
-  /// else have made another: likewise EWOULDBLOCK, and then this one isn't locked.
+  /// Locks an open file of which `name` was opened. Between opening and locking, its holder may have renamed it and another
+  /// process have made a new one: likewise EWOULDBLOCK, and then this one isn't locked.
   package static func take(_ file: Int32, name: String, in directory: Int32) throws(SystemCallError) {
     try take(file, name: name)
     var opened = stat()
@@ -53,7 +53,7 @@ package enum FileLock {
     throw SystemCallError("flock", code: EWOULDBLOCK, subject: "\(name) is being written by another process")
   }
 
-  /// Whether anybody has the lock of a file, by the kernel's list (proc_locks(5)): trying it would keep out, for a moment, who
+  /// Whether a process has the lock of a file, by the kernel's list (proc_locks(5)): trying it would keep out, for a moment, who
   /// wants it.
   package static func isHeld(inode: UInt64) -> Bool { !holders(inode).isEmpty }
 

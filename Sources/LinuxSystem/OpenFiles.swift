@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Descriptors that this process may still open (RLIMIT_NOFILE). The kernel says EMFILE to whoever opens one too many, but
+/// Descriptors that this process may still open (RLIMIT_NOFILE). The kernel says EMFILE to a process that opens one too many, but
 /// leaves out those that come with a message without a word (unix(7)).
 package enum OpenFiles {
   /// How many can be opened now, up to `count`. Looks by opening that many, for some microseconds.

@@ -14,7 +14,7 @@ package struct PurgeMark: Sendable, Equatable {
 
   package enum State: Sendable, Equatable {
     case marked
-    /// Never marked, or marked as another file or in an earlier state: nobody's to delete but its owner's.
+    /// Never marked, or marked as another file or in an earlier state: only its owner may delete it.
     case unmarked
     /// This filesystem keeps no attributes of users.
     case unavailable

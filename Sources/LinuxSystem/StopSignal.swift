@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Readable for everybody from the moment that it is raised (eventfd(2)).
+/// Readable for all threads from the moment that it is raised (eventfd(2)).
 package final class StopSignal: Sendable {
   private let event: OwnedDescriptor
 

@@ -1,11 +1,9 @@
 internal import CLinux
-internal import Foundation
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
 public import Logging
 public import Sandbox
-internal import Synchronization
 
 /// Loads third-party libraries, each in a sandboxed process of its own, and calls their functions under a watchdog.
 ///

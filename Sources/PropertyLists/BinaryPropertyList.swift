@@ -5,7 +5,7 @@ enum BinaryPropertyList {
   static let maxBytes = 4 << 20
   static let maxDepth = PropertyList.maxDepth
 
-  /// Passes whatever isn't one; throws where decoding one would cost too much.
+  /// Passes what isn't one; throws where decoding one would cost too much.
   static func check(_ bytes: [UInt8]) throws(PropertyList.ReadError) {
     guard bytes.starts(with: Array("bplist".utf8)) else { return }
     var walk = try Walk(bytes)
@@ -64,7 +64,7 @@ enum BinaryPropertyList {
       case 4, 5: try add(try length(offset).count)
       case 6: try add(try length(offset).count * 2)
       case 0, 1, 2, 3: try add(16)
-      // Sets, references of archives and what nobody has defined: none of them is in an Info.plist, and Foundation takes
+      // Sets, references of archives and undefined types: none of them is in an Info.plist, and Foundation takes
       // them for what they aren't.
       default: throw .malformed
       }

@@ -36,7 +36,7 @@ enum CallbackTable {
     guard
       case .callback(let bits, let filled)? = ServiceLine.shared.ask(.callback(number: number, arguments: arguments))
     else {
-      // Nobody is left to say what it returns.
+      // The host is gone: there is no result to return.
       ol_exit_now(0)
     }
     if let signature { fill(signature, arguments, filled) }

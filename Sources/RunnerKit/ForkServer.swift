@@ -116,7 +116,7 @@ public struct ForkServer {
     let bytes = event.encoded()
     var sent = 0
     var descriptors = descriptor.map { [$0] } ?? []
-    // Without a host there is nobody to serve.
+    // Without its host, the server has nothing to do.
     if ol_send(hostSocket, bytes, bytes.count, &descriptors, descriptors.count, 0, &sent) != 0 { ol_exit_now(0) }
   }
 
@@ -228,7 +228,7 @@ public struct ForkServer {
       in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll] + (lease < 0 ? [] : [lease]),
       isIdle: children.isEmpty, inbox: &inbox)
     guard let spare = made ?? nil else { return }
-    // The fork made each page that this process writes a copy to be taken: now, when nobody waits.
+    // The fork made each page that this process writes a copy to be taken: now, when no caller waits.
     Runner.practiseRequest()
     _ = ol_epoll_add(epoll, spare.pidfd, Event.runnerEnded.rawValue)
     _ = ol_epoll_add(epoll, spare.readiness, Event.spareReady.rawValue)

@@ -5,7 +5,7 @@ internal import LinuxSystem
 /// What runners need of the machine because their server has it loaded.
 enum Runtime {
   /// The folder of Swift's own libraries, of which a plugin may need others than are loaded, and everything else file by
-  /// file: what lies beside the runner is somebody's.
+  /// file: other files beside the runner may be private to a user.
   static func paths() -> [String] {
     let files = loaded().compactMap { try? Files.real($0) }
     let own = (try? Files.real("/proc/self/exe")).map(folder(of:))

@@ -151,7 +151,7 @@ struct ServerNamespaces {
     }
     let code = ol_fork(&pid)
     if code == 0, pid == 0 {
-      // The processes that it starts stay in its group, since the filter lets nobody leave it: one signal reaches all of them. It
+      // The processes that it starts stay in its group, since the filter lets no process leave it: one signal reaches all of them. It
       // has no terminal of the host's, and where the kernel groups by sessions whom it lets compute (sched(7), autogroup), all
       // threads of a plugin count as one beside its neighbours.
       if ol_lead_session() != 0 { ol_exit_now(71) }

@@ -47,7 +47,7 @@ struct SpareKeeper {
       library?.rehearse(processes: processes)
       Runner.warmUp()
     }
-    // Mapped here as well, they are nobody's own.
+    // Mapped here as well, they are no process's own.
     pages?.mapRead()
   }
 }

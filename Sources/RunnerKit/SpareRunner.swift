@@ -26,7 +26,7 @@ struct SpareRunner {
       return nil
     }
     if pid == 0 {
-      // A server without a pid namespace takes nobody with it.
+      // The end of a server without a pid namespace doesn't end its runners.
       _ = ol_set_parent_death_signal(SIGKILL)
       // Held here they would outlive the server.
       for descriptor in descriptors + [mine, reader] { Glibc.close(descriptor) }

@@ -20,7 +20,7 @@ struct Template {
     for path in covering(RunnerView.runtime + runtime) where Files.link(path) == nil {
       if let mount = try clone(path, attributes: readOnly) { parts.append((path, mount)) }
     }
-    // Over the machine's, which nobody needs any more in this namespace, for as long as it takes to clone them.
+    // Over the machine's, which no process needs any more in this namespace, for as long as it takes to clone them.
     if let devices { try check("move_mount", "/dev") { ol_attach_mount(devices, "/dev") } }
     for path in RunnerView.devices {
       // What is written to them changes nothing, but their times and modes would.

@@ -29,7 +29,7 @@ package struct SeccompProgram: Sendable, Equatable {
     package var traced: Set<String> = []
     /// The network namespace is the run's own, and its host answers in it: TCP sockets may be made and connected.
     package var connects = false
-    /// Processes may be made. The host isn't asked: a call that waits for it may be interrupted by a signal, and nobody expects that
+    /// Processes may be made. The host isn't asked: a call that waits for it may be interrupted by a signal, and programs don't expect that
     /// of fork(3), whose parent is told by one that another child has ended.
     package var makesProcesses = false
     /// Files may be executed: which, the mounts and Landlock decide.
@@ -58,7 +58,7 @@ package struct SeccompProgram: Sendable, Equatable {
     for name in SystemCalls.allowed where name != "epoll_ctl" || !options.countsSharedMemory { try builder.allow(name) }
     for name in SystemCalls.paths where !options.observesFiles {
       if !options.hidesFiles, SystemCalls.times.contains(name) { continue }
-      // No file gets another user's rights for whoever runs it.
+      // No file may get a set-user-ID or set-group-ID bit.
       let mode = SystemCalls.modeArgument(of: name)
       try builder.allow(name, mode.map { [Builder.Test(argument: $0, mask: CallFlags.foreignRights, value: 0)] } ?? [])
     }

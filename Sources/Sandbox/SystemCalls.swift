@@ -25,7 +25,7 @@ package enum SystemCalls {
     // Time. No timer_create(2): its signal may be SIGCONT, which lets go on what the host has stopped.
     "nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time", "times", "alarm",
     "getitimer", "setitimer", "timerfd_create", "timerfd_settime", "timerfd_gettime",
-    // Waiting. Where there are no children to wait for, whoever asks is told so.
+    // Waiting. Where there are no children to wait for, the caller is told so.
     "wait4", "waitid",
     "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
     "epoll_pwait2", "eventfd", "eventfd2", "pipe", "pipe2",
@@ -51,7 +51,7 @@ package enum SystemCalls {
     "llistxattr", "utime", "utimes", "utimensat", "futimesat",
   ]
 
-  /// Let through for the plugin's own files, with what of the mode is nobody's rights.
+  /// Let through for the plugin's own files, without the bits that give another user's rights.
   package static let modes: Set<String> = ["chmod", "fchmod", "fchmodat"]
 
   /// Those of them that change when a file seems to have been used, which Landlock lets them for any file of the user's.
@@ -67,7 +67,7 @@ package enum SystemCalls {
     }
   }
 
-  /// What asks about a file and doesn't open it. The kernel keeps nobody from these by Landlock (landlock(7)): what is there is found.
+  /// What asks about a file and doesn't open it. Landlock doesn't restrict these (landlock(7)): what is there is found.
   package static let looks: Set<String> = [
     "stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "statfs",
     "chdir", "getxattr", "lgetxattr", "listxattr", "llistxattr",
@@ -134,7 +134,7 @@ package enum SystemCalls {
     case "fchmod": [PathArgument(folder: 0)]
     case "rename", "link": [PathArgument(path: 0), PathArgument(path: 1)]
     case "renameat", "renameat2", "linkat": [PathArgument(folder: 0, path: 1), PathArgument(folder: 2, path: 3)]
-    // What a symbolic link says is a text, and nobody goes there yet.
+    // What a symbolic link says is a text, which isn't followed yet.
     case "symlink": [PathArgument(path: 1)]
     case "symlinkat": [PathArgument(folder: 1, path: 2)]
     case "openat", "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat", "mkdirat", "unlinkat", "utimensat",

@@ -196,7 +196,7 @@ package final class ServiceConnection: Sendable {
     shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
-  /// Whether this side knows that the conversation has ended. True before anybody is told so by a failed request.
+  /// Whether this side knows that the conversation has ended. True before any caller is told so by a failed request.
   package var isClosed: Bool { hasEnded.load(ordering: .sequentiallyConsistent) }
 
   /// A second descriptor of the connection that children inherit, for a program that this process becomes (execve(2)).

@@ -22,7 +22,7 @@ package enum FrameCodec {
     }
   }
 
-  /// One frame. A message that is longer than a frame may be throws `tooLong`: whoever sends lists sends them in parts.
+  /// One frame. A message that is longer than a frame may be throws `tooLong`: senders of lists send them in parts.
   package static func encode(_ message: some Encodable) throws(Violation) -> [UInt8] {
     if let message = message as? any FrequentMessage {
       var text = JSONText(after: [0, 0, 0, 0])

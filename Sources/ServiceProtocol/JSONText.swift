@@ -81,7 +81,7 @@ struct JSONReader {
     let isNegative = take("-")
     guard let magnitude = takeNumber() else { return nil }
     guard isNegative else { return Int64(exactly: magnitude) }
-    // -0 is nobody's spelling.
+    // No integer is spelled -0.
     return magnitude == 0 ? nil : Int64(exactly: magnitude).map { -$0 }
   }
 

@@ -18,7 +18,7 @@ public struct ServicePaths: Sendable, Equatable, Codable {
   public static let socketName = "service.sock"
   /// The longest path of a socket: `sun_path` less its NUL (unix(7)).
   public static let maxSocketPath = 107
-  /// Names the state folder to whatever a command starts.
+  /// Names the state folder to the processes that a command starts.
   public static let stateVariable = "OUTRIDER_STATE"
   /// The connection that `outrider launch` hands down, by its number.
   public static let connectionVariable = "OUTRIDER_CONNECTION"

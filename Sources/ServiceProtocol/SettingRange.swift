@@ -1,4 +1,4 @@
-/// What the settings that are numbers may be, for whoever sets them and for the service, which has the last word.
+/// What the settings that are numbers may be, for clients that set them and for the service, which has the last word.
 package enum SettingRange {
   /// Seconds, by the setting's name in `SettingsSummary`.
   package static let seconds: [String: ClosedRange<Double>] = [

@@ -38,7 +38,7 @@ enum LogSink {
   }
 }
 
-// Bound by name and not imported: whoever finds this module with `#if canImport(os)`, a dependency that has nothing to do
+// Bound by name and not imported: a module that finds this one with `#if canImport(os)`, a dependency that has nothing to do
 // with extensions for one, would otherwise need the C module's headers to compile.
 @_silgen_name("ba_host_log")
 private func hostLog(

@@ -6,7 +6,7 @@
 
 // Libraries that find this module with `#if canImport(os)` expect the lock here, without ever linking to it: a package's
 // modules share one directory. So nothing below has a symbol of its own. The type is one of C, which a zero initializes,
-// and the functions are emitted into whoever calls them.
+// and the functions are emitted into the modules that call them.
 
 /// A lock that lives where its owner puts it. Corresponds to Apple's `os_unfair_lock`.
 public typealias os_unfair_lock = pthread_mutex_t

@@ -126,7 +126,7 @@ struct Benchmark {
     ]
   }
 
-  /// A manifest of ten assets in a new folder of this user's own. Whoever calls removes the folder.
+  /// A manifest of ten assets in a new folder of this user's own. The caller removes the folder.
   static func smallManifest() throws -> (path: String, folder: String) {
     let sessions = (1...10).map { index in
       #"{"id":"talk-\#(index)","title":"Talk \#(index)","url":"https://localhost/\#(index).mp4","size":1048576,"essential":false}"#

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import AssetModel
-internal import Foundation
 internal import PluginHost
 internal import PolicyLab
 

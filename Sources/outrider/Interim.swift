@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What a long command has found so far: whoever interrupts it gets that.
+/// What a long command has found so far: a user who interrupts it gets that.
 final class Interim<Value: Sendable>: Sendable {
   private let value: Mutex<Value>
 

@@ -35,7 +35,7 @@ enum OutputFile {
     URL(fileURLWithPath: path).deletingLastPathComponent().path
   }
 
-  /// In one step, so that nobody finds half of it. `mode`: of the file that is there.
+  /// In one step, so that no reader finds half of it. `mode`: of the file that is there.
   private static func replace(_ path: String, _ text: String, mode: mode_t?) throws(SystemCallError) {
     let new = "\(path).\(getpid()).new"
     let file = try OwnedDescriptor.open(new, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)

@@ -20,7 +20,7 @@ struct RecordingAttempt {
   var never: Set<String> = []
   /// Of what is run, in its order.
   var names: [String] = []
-  /// What is known after each round, for whoever stops it.
+  /// What is known after each round, for a user who stops it.
   let interim: Interim<Recording?>
   let body: (Policy) async throws -> Round
   let cleanUp: () -> Void

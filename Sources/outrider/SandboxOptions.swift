@@ -111,7 +111,7 @@ enum InputFile {
     } catch {
       switch error.code {
       case EFBIG: throw tooLong(path, limit: limit)
-      // open(2): a FIFO, and nobody writes to it.
+      // open(2): a FIFO without a writer.
       case ENXIO: throw Failure(66, "\(path): is a pipe that no process writes to")
       case let code: throw Failure(66, "\(path): \(SystemCallError.message(code))")
       }
@@ -178,7 +178,7 @@ enum Interrupts {
   /// The exit status of an interrupt that is being answered; 0 when there is none.
   private static let interrupted = Atomic<Int32>(0)
 
-  /// Whoever finds its run ended by the interrupt waits here for the handler's exit.
+  /// A thread that finds its run ended by the interrupt waits here for the handler's exit.
   static func yieldToHandler() {
     while interrupted.load(ordering: .relaxed) != 0 { pause() }
   }
@@ -226,7 +226,7 @@ enum Exit {
     if let failure = Output.failure.withLock({ $0 }) {
       // A reader that has gone away has what it wanted.
       if failure.code != EPIPE { Output.error(failure.description) }
-      // Whoever has no result learns that first, however it was to end.
+      // That the result couldn't be written counts more than how the command was to end.
       if failure.code != EPIPE || status == 0 { ProgramEnd.leave(lostOutput) }
     }
     ProgramEnd.leave(status)

@@ -94,7 +94,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.directory = directory
     configuration.address = address
     configuration.port = port
-    // Nobody asks a command for its records.
+    // No caller asks a command for its records.
     configuration.maxRecords = 0
     if let script { configuration.script = try Self.readScript(script) }
     if let auth {

@@ -6,7 +6,7 @@ internal import PolicyLab
 internal import Sandbox
 internal import Synchronization
 
-/// Prints system calls on a thread of its own: whoever answers them, and keeps the deadlines, waits for no terminal.
+/// Prints system calls on a thread of its own: the thread that answers them, and keeps the deadlines, doesn't wait for a terminal.
 final class TracePrinter: Sendable {
   /// Events that may wait to be printed; those beyond are counted.
   private static let maxWaiting = 16_384

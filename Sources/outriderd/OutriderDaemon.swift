@@ -23,7 +23,8 @@ struct OutriderDaemon: AsyncParsableCommand {
   @Option(help: "Everything that it keeps lies below this folder.") var state: String?
   @Flag(help: "Allow plain http to this machine, and private addresses; every list says so.") var development = false
   @Option(help: "How it logs: text, json or journal.") var logFormat: String?
-  @Option(help: "The file that its standard error is: at 16 MiB it is put aside as FILE.1.") var logFile: String?
+  @Option(help: "The file that its standard error is: at 16 MiB it is renamed to FILE.1 and begun anew.") var logFile:
+    String?
   @Option(help: "A descriptor on which it says 'ready', or why it can't start.") var readyFd: Int32?
   @Option(help: "With --development, a PEM file with a certificate authority to trust.") var authority: String?
   @Flag(help: "Put a damaged database aside; its last backup, or an empty one, takes its place.") var startFresh = false

@@ -72,7 +72,7 @@ import Testing
     ),
     (
       .clientCertificate(origin: origin), own,
-      "\(origin) asks for a client certificate, and nobody gave one that it takes; --cert FILE shows one to hosts that "
+      "\(origin) asks for a client certificate, and was given none that it accepts; --cert FILE shows one to hosts that "
         + "the command names"
     ),
     (

@@ -1,6 +1,6 @@
 import BackgroundAssets
 
-/// What the terminal shows: a line that is redrawn while a download runs, plain lines where nobody looks.
+/// What the terminal shows: a line that is redrawn while a download runs, plain lines where it isn't a terminal.
 struct Screen {
   private let isTerminal = isatty(STDOUT_FILENO) == 1
   private var lastTenth = -1

@@ -1,4 +1,4 @@
-/// What a failure was about, where somebody decides by it: what to advise, or what is said of the wait that follows. The journal
+/// What a failure was about, where a caller decides by it: what to advise, or what is said of the wait that follows. The journal
 /// keeps it beside the sentence. Texts in it are fit for a terminal.
 public enum FailureCause: Sendable, Hashable, Codable {
   /// The server answered with this status.
@@ -20,7 +20,7 @@ public enum FailureCause: Sendable, Hashable, Codable {
     switch self {
     case .httpStatus(let status): "the server answered \(status)"
     case .credential(let demand): demand.sentence
-    case .clientCertificate(let origin): "\(origin) asks for a client certificate, and nobody gave one that it takes"
+    case .clientCertificate(let origin): "\(origin) asks for a client certificate, and was given none that it accepts"
     case .untrustedAuthority(let origin, _, let problem): "\(origin): \(problem)"
     case .refusedAddress(let host, _, let reason): "\(host): \(reason)"
     case .addressLiteral(let address, let source):
@@ -36,9 +36,9 @@ public enum FailureCause: Sendable, Hashable, Codable {
 public struct CredentialDemand: Sendable, Hashable, Codable {
   /// What became of it.
   public enum Outcome: Sendable, Hashable, Codable {
-    /// There is nobody who could be asked for one.
+    /// Neither the caller nor the user can be asked for one.
     case nobodyToAsk(realm: String)
-    /// Whoever was asked gave none.
+    /// The one who was asked, the caller or the user, gave none.
     case unanswered
     /// The one that was given was refused.
     case refused

@@ -88,7 +88,7 @@ public struct JobRecord: Sendable, Equatable {
   public var lastProgress: StoredMoment
   /// Why the last attempt failed, for people.
   public private(set) var lastError: String?
-  /// What that was about, where anybody decides by it.
+  /// What that was about, where a caller decides by it.
   public private(set) var lastCause: FailureCause?
   /// Identity of the published file, from `verified` on: how recovery knows that the rename happened.
   public var publishedInode: UInt64?
@@ -144,7 +144,7 @@ extension JobRecord {
   ///
   /// - Parameters:
   ///   - text: The sentence.
-  ///   - cause: What it was about, where anybody decides by it.
+  ///   - cause: What it was about, where a caller decides by it.
   public mutating func noteError(_ text: String, _ cause: FailureCause? = nil) {
     (lastError, lastCause) = (text, cause)
   }

@@ -16,7 +16,7 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
   public var hop: Int
   /// The system's error, where one is the reason.
   public var errno: Int32?
-  /// What it was about, where anybody decides by that.
+  /// What it was about, where a caller decides by that.
   public var cause: FailureCause?
   /// Bytes that stay for another URL of the same file; nil: none do.
   public private(set) var keptBytes: Int64?
@@ -60,7 +60,7 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
   /// request.
   public var isForWantOfPlace: Bool { reason == .refused && errno == EEXIST }
 
-  /// The server lets nobody have the file (any more), as when a signed URL has expired: where a digest proves what was
+  /// The server doesn't let this request have the file (any more), as when a signed URL has expired: where a digest proves what was
   /// received, it stays for the next request.
   public var isRefusedAccess: Bool { reason == .challenge && (status == 401 || status == 403) }
 

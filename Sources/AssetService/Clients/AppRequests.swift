@@ -46,7 +46,13 @@ final class AppRequests {
       answer(.success(.done))
     case .currentDownloads: answer(.success(.downloads(downloads.current(of: app))))
     case .schedule(let value):
-      schedule(renewed(value, of: app), of: app, id, request) { .schedule(call: $0, download: $1, caller: caller) }
+      do {
+        schedule(try renewed(value, of: app), of: app, id, request) {
+          .schedule(call: $0, download: $1, caller: caller)
+        }
+      } catch {
+        answer(.failure(.framework(102, "\(error)")))
+      }
     case .startForeground(let value):
       let state = DownloadRegistry.State(rawValue: value.state) ?? .created
       schedule(value, of: app, id, request) {
@@ -74,11 +80,11 @@ final class AppRequests {
   }
 
   /// A download that has ended is scheduled again as another one (B47): the engine has a result under the old name, and
-  /// somebody may be told of that at this moment.
-  private func renewed(_ value: DownloadValue, of app: String) -> DownloadValue {
+  /// a recipient may be told of that at this moment.
+  func renewed(_ value: DownloadValue, of app: String) throws(UnreadableJournal) -> DownloadValue {
     let entry = downloads[app]?[value.uniqueIdentifier]?.entry
     guard entry == nil || entry?.state == .failed,
-      transfers.record(.init(app: app, download: value.uniqueIdentifier))?.state.isTerminal == true
+      try transfers.record(.init(app: app, download: value.uniqueIdentifier))?.state.isTerminal == true
     else { return value }
     var value = value
     value.uniqueIdentifier = UUID().uuidString

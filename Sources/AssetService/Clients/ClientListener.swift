@@ -3,7 +3,7 @@ internal import Glibc
 internal import LinuxSystem
 internal import ServiceProtocol
 
-/// The service's socket: takes connections of this user, and nobody else's.
+/// The service's socket: takes connections of this user only.
 ///
 /// @unchecked Sendable: touched on the service's loop only.
 final class ClientListener: @unchecked Sendable {
@@ -54,7 +54,7 @@ final class ClientListener: @unchecked Sendable {
     shutdown(socket.number, Int32(SHUT_RDWR))
   }
 
-  /// A socket at `path`, in a folder of this user's alone. One that nobody listens on any more is replaced: only
+  /// A socket at `path`, in a folder of this user's alone. One that no process listens on any more is replaced: only
   /// the process that holds the service's lock does that.
   static func bind(_ path: String) throws(Refusal) -> OwnedDescriptor {
     let folder = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
@@ -140,7 +140,7 @@ final class ClientListener: @unchecked Sendable {
     loop.setTimer(timers[.release], at: BootClock.now + .seconds(1)) { Memory.releaseUnused() }
   }
 
-  /// A new socket takes so much at once, whether anybody reads it or not.
+  /// A new socket takes so much at once, whether its reader is there or not.
   private func refuse(_ socket: borrowing OwnedDescriptor, _ refusal: ConnectionAdmission.Refusal) {
     let failure = ServiceFailure.framework(56, refusal.message, remedy: refusal.remedy)
     guard let frame = try? FrameCodec.encode(ServiceMessage.failure(id: 0, failure: failure)) else { return }

@@ -2,8 +2,8 @@ internal import ServiceProtocol
 
 /// What waits to be read by one client: bounded, and progress is never queued behind.
 ///
-/// Of progress only the newest of each download is kept, and it goes out when everything else has. What nobody asked for
-/// and can't be merged has a limit, and so have answers; a client that reads too slowly for them is disconnected.
+/// Of progress only the newest of each download is kept, and it goes out when everything else has. Messages that no request asked for
+/// and that can't be merged are limited, and so are answers; a client that reads too slowly for them is disconnected.
 struct Outbox {
   /// Bytes of events and calls, and of answers to what the client itself asked.
   static let maxUnsolicited = 1 << 20

@@ -27,7 +27,7 @@ public struct ServiceDaemon: Sendable {
     public var readyDescriptor: Int32?
     /// A PEM file with further certificate authorities; in development mode only.
     public var authorityFile: String?
-    /// A damaged database is put aside; its last backup, or an empty one, takes its place.
+    /// A damaged database is renamed and kept; its last backup, or an empty one, takes its place.
     public var startsFresh = false
     /// Seconds without apps, clients and work after which it ends by itself; nil: never.
     public var idleSeconds: Double?
@@ -70,7 +70,7 @@ public struct ServiceDaemon: Sendable {
       }
     } catch {
       if case .heldBy? = error as? StoreError {
-        // Whoever started this one connects to the other.
+        // The client that started this one connects to the other.
         handed.tell("already running: \(Self.sentence(error))")
         FileHandle.standardError.write(Data("outriderd: \(Self.sentence(error))\n".utf8))
         return 75
@@ -84,9 +84,8 @@ public struct ServiceDaemon: Sendable {
     handed.notify("READY=1\nSTATUS=serving \(options.paths.socket)")
     // Reading the journal took more than keeping what was in it.
     Memory.releaseUnused()
-    let idle = options.idleSeconds.map { seconds in Task { await Self.endWhenIdle(service, for: seconds) } }
+    if let seconds = options.idleSeconds { await service.stop(afterIdle: .seconds(seconds)) }
     await service.waitUntilStopped()
-    idle?.cancel()
     for source in signals { source.cancel() }
     return 0
   }
@@ -110,15 +109,6 @@ public struct ServiceDaemon: Sendable {
     ]
     if let state = options.state { configuration.environment[ServicePaths.stateVariable] = state }
     return configuration
-  }
-
-  /// Looks once a second; any client starts the time anew.
-  private static func endWhenIdle(_ service: AssetService, for seconds: Double) async {
-    var since = ContinuousClock.now
-    while (try? await Task.sleep(for: .seconds(min(1, max(0.05, seconds / 4))))) != nil {
-      if await !service.isIdle { since = ContinuousClock.now }
-      if ContinuousClock.now - since >= .seconds(seconds) { return await service.stop() }
-    }
   }
 
   /// Of what the system or SQLite refused; the others have their own.

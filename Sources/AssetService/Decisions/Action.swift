@@ -51,4 +51,16 @@ enum Action: Sendable, Equatable {
   case refusedWake(app: String, request: WakeRequest, refusal: WakeRefusal)
 
   enum Inspection: Sendable, Equatable { case acknowledged, recipientGone, inspected }
+
+  /// The download whose transfer it concerns; nil: none, or several.
+  var transfer: Transfers.Key? {
+    switch self {
+    case .addTransfer(let app, let download, _, _, _, _): .init(app: app, download: download.uniqueIdentifier)
+    case .setUrgency(let app, let download, _), .pauseTransfer(let app, let download),
+      .resumeTransfer(let app, let download), .cancelTransfer(let app, let download),
+      .inspect(let app, let download, _), .deleteFile(let app, let download), .withdrawDownload(let app, let download):
+      .init(app: app, download: download)
+    default: nil
+    }
+  }
 }

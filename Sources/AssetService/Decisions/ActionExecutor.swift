@@ -19,13 +19,16 @@ final class ActionExecutor {
   private let simulations: SimulationWaiters
   private let catalog: AppCatalog
   private let news: ServiceNews
+  private let events: TransferEvents
+  let retry: JournalRetry
   /// Actions are being carried out; those that are decided meanwhile will be, too.
   private(set) var isAtWork = false
 
   init(
     decider: Decider, transfers: Transfers, store: AssetStore, orders: TransferOrders, files: DownloadFiles,
     runs: ExtensionRuns, delegates: DelegateCalls, challenges: PendingChallenges, calls: OpenCalls,
-    clients: ClientRegistry, simulations: SimulationWaiters, catalog: AppCatalog, news: ServiceNews
+    clients: ClientRegistry, simulations: SimulationWaiters, catalog: AppCatalog, news: ServiceNews,
+    events: TransferEvents, retry: JournalRetry
   ) {
     self.decider = decider
     self.transfers = transfers
@@ -40,6 +43,8 @@ final class ActionExecutor {
     self.simulations = simulations
     self.catalog = catalog
     self.news = news
+    self.events = events
+    self.retry = retry
   }
 
   /// Carries out all decisions, until none is left.
@@ -53,29 +58,57 @@ final class ActionExecutor {
     } while decider.hasActions && !decider.isClosed
   }
 
-  private func perform(_ actions: [Action]) async {
+  func perform(_ actions: [Action]) async {
     var adding: [Action] = []
     for action in actions {
+      if let key = action.transfer, retry.isWaiting(.download(key)) {
+        retry.follow(.action(action), of: .download(key))
+        continue
+      }
       if case .addTransfer = action {
         adding.append(action)
         continue
       }
       if !adding.isEmpty {
-        await orders.add(adding)
+        await orders.add(adding, unread: postpone)
         adding = []
       }
-      await perform(action)
+      do { try await perform(action) } catch { postpone(action, error) }
     }
-    if !adding.isEmpty { await orders.add(adding) }
+    if !adding.isEmpty { await orders.add(adding, unread: postpone) }
   }
 
-  private func perform(_ action: Action) async {
+  private func postpone(_ action: Action, _ error: UnreadableJournal) {
+    guard let key = action.transfer else { return }
+    retry.postpone(.action(action), of: .download(key), error)
+  }
+
+  /// Does what waited for the journal, as far as it can be read now.
+  func tryPostponed() async {
+    if decider.isClosed { return }
+    await retry.tryAgain { subject, item throws(UnreadableJournal) in
+      switch (item, subject) {
+      case (.action(let action), _): try await perform(action)
+      case (.ending, .download(let key)): try await events.settle(key)
+      case (.release, .download(let key)): try transfers.cancel(key)
+      case (.event(let event), .job(let id)):
+        if let key = try transfers.key(id) { await events.happened(key, event) }
+      case (.reconciliation, _): try await events.settleAll()
+      case (.ending, _), (.release, _), (.event, _): break
+      }
+    }
+  }
+
+  private func perform(_ action: Action) async throws(UnreadableJournal) {
     switch action {
-    case .addTransfer: break
-    case .setUrgency(let app, let download, let urgency): orders.setUrgency(urgency, of: app, download)
-    case .pauseTransfer(let app, let download): orders.pause(app, download)
-    case .resumeTransfer(let app, let download): orders.resume(app, download)
-    case .cancelTransfer(let app, let download): orders.cancel(app, download)
+    case .addTransfer:
+      var unread: UnreadableJournal?
+      await orders.add([action]) { unread = $1 }
+      if let unread { throw unread }
+    case .setUrgency(let app, let download, let urgency): try orders.setUrgency(urgency, of: app, download)
+    case .pauseTransfer(let app, let download): try orders.pause(app, download)
+    case .resumeTransfer(let app, let download): try orders.resume(app, download)
+    case .cancelTransfer(let app, let download): try orders.cancel(app, download)
     case .setBudget(let app, let budget, let allowed):
       try? store.budgets.set(TransferPlan.name(of: budget, app), allows: allowed)
       transfers.engine.allowancesChanged()
@@ -89,8 +122,8 @@ final class ActionExecutor {
     case .keepVersions(let app, let versions):
       await catalog.keep(app, versions) { decider.core.apps[app]?.lifecycle.names($0) == true }
     case .removeApp(let app): await remove(app)
-    case .inspect(let app, let download, let then): files.inspect(app, download, then)
-    case .deleteFile(let app, let download), .withdrawDownload(let app, let download): files.discard(app, download)
+    case .inspect(let app, let download, let then): try files.inspect(app, download, then)
+    case .deleteFile(let app, let download), .withdrawDownload(let app, let download): try files.remove(app, download)
     case .settleDelivery(let app, let download, let outcome):
       files.endDelivery(app, download)
       if outcome == .undelivered {

@@ -177,7 +177,7 @@ final class Decider {
     downloads[app, default: [:]][unique] = download
   }
 
-  /// The manifest's download is the service's own: nobody has handed it over.
+  /// The manifest's download is the service's own: no client has scheduled it.
   private func manifestDownload(_ app: String, _ entry: DownloadRegistry.Entry) -> ScheduledDownload? {
     guard entry.isManifest, let url = description(of: app)?.manifestURL else { return nil }
     return ScheduledDownload(

@@ -1,7 +1,7 @@
 /// A UUID (RFC 9562, version 8) that follows from a text: what is asked for twice has one name.
 enum DerivedIdentifier {
   static func make(_ text: String) -> String {
-    // FNV-1a, two of them with different offsets; nothing here has to resist anybody.
+    // FNV-1a, two of them with different offsets; nothing here has to resist an attacker.
     func hash(_ offset: UInt64) -> UInt64 {
       var mixed = text.utf8.reduce(offset) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
       mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9

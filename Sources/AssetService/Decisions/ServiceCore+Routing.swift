@@ -195,7 +195,7 @@ extension ServiceCore {
   private mutating func fetchManifest(_ app: String, _ generation: Int, _ version: String) {
     let installation = apps[app]?.facts.installation ?? ""
     let name = DerivedIdentifier.make("\(app)\u{0}\(installation)\u{0}\(version)\u{0}\(generation)\u{0}manifest")
-    // Somebody waits for it at the gate, or for the end of a simulation: no metered line holds it.
+    // A user waits for it at the gate, or an operator for the end of a simulation: no metered line holds it.
     let isAwaited =
       apps[app].map { $0.lifecycle.gate.isClosed || $0.lifecycle.active?.isSimulated == true } ?? false
     let download = PlannedDownload(

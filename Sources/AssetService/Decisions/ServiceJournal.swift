@@ -5,7 +5,7 @@ internal import ServiceMachines
 internal import ServiceProtocol
 internal import Synchronization
 
-/// The service's state in the journal: one transaction for each event that changes something, before anybody is told.
+/// The service's state in the journal: one transaction for each event that changes something, before any client is told.
 struct ServiceJournal {
   let store: AssetStore
   /// What the journal has, so that only what changed is written.

@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import Downloads
+internal import LinuxSystem
 internal import Logging
 internal import ServiceMachines
 internal import ServiceProtocol
@@ -13,12 +14,14 @@ final class AccessRenewal {
   private let plan: TransferPlan
   private let news: ServiceNews
   private let thread: ServiceThread
+  private let timer: ServiceTimer
+  private let retry: JournalRetry
   private let logger: Logger
   private var awaited = FreshAnswers()
 
   init(
     decider: Decider, downloads: DownloadTable, transfers: Transfers, plan: TransferPlan, news: ServiceNews,
-    thread: ServiceThread, logger: Logger
+    thread: ServiceThread, timer: ServiceTimer, retry: JournalRetry, logger: Logger
   ) {
     self.decider = decider
     self.downloads = downloads
@@ -26,10 +29,12 @@ final class AccessRenewal {
     self.plan = plan
     self.news = news
     self.thread = thread
+    self.timer = timer
+    self.retry = retry
     self.logger = logger
   }
 
-  /// Whether `failure` isn't told to anybody for now, because another request is asked for or is there already.
+  /// Whether no recipient is told of `failure` for now, because another request is asked for or is there already.
   func asks(_ app: String, _ unique: String, _ record: JobRecord, _ failure: TransferFailure) -> Bool {
     guard failure.isRefusedAccess, let download = downloads[app]?[unique], let entry = download.entry, !entry.isManifest
     else { return false }
@@ -40,11 +45,12 @@ final class AccessRenewal {
       return true
     }
     guard !download.hasFreshAnswer, !entry.isCancelling, record.leftover != nil else {
-      // Nobody goes on from what is there.
-      transfers.cancel(.init(app: app, download: unique))
+      // No later request goes on from what is there.
+      transfers.engine.cancel(record.id)
       return false
     }
-    guard let number = awaited.insert(unique, of: app, failure) else { return true }
+    guard awaited.insert(unique, of: app, failure, until: BootClock.now + Self.longestWait) else { return true }
+    arm()
     news.log(app, "expired", "\(Printable.text(download.value.identifier)): \(failure.detail)")
     downloads.change(app, unique) {
       $0.waiting = TransferWait(
@@ -53,15 +59,14 @@ final class AccessRenewal {
     }
     decider.process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
     decider.process(.app(app, .lifecycle(.accessExpired)))
-    // Whatever becomes of that request has its own time; this is for one that is never answered.
-    Task { [thread] in
-      guard (try? await Task.sleep(for: AccessRenewal.longestWait)) != nil else { return }
-      await thread.service?.giveUpFreshAnswer(unique, of: app, number: number)
-    }
     return true
   }
 
+  /// The run that answers the request has its own limit; this is for a request that is never answered.
   private static let longestWait: Duration = .minutes(30)
+
+  /// At the deadline of the download that has waited longest.
+  private func arm() { timer.set(at: awaited.nextDeadline) { [weak self] in self?.giveUpOverdue() } }
 
   /// Whether `value`, which the extension answered, is another request for a download that waits for one.
   func take(_ value: DownloadValue, of app: String) -> Bool {
@@ -81,6 +86,7 @@ final class AccessRenewal {
       }
       downloads[app]?[unique] = download
       awaited.remove(unique, of: app)
+      arm()
       resumeLater(app, unique)
       return true
     }
@@ -96,7 +102,7 @@ final class AccessRenewal {
     guard let download = downloads[app]?[unique], let entry = download.entry, !entry.isCancelling else { return }
     do {
       let result = try await transfers.add([request(app, download.value, entry)])[0]
-      if entry.isPaused { transfers.pause(.init(app: app, download: unique)) }
+      if let id = result.present, entry.isPaused { transfers.engine.pause(id) }
       decider.process(.app(app, .registry(result.event(unique))))
     } catch is EngineClosed {
       // The service stops: the next one finds it.
@@ -106,18 +112,21 @@ final class AccessRenewal {
     }
   }
 
-  /// No answer comes: everybody is told what the download failed with.
+  /// No answer comes: the recipients are told what the download failed with.
   func giveUp(of app: String) {
     for (unique, failure) in awaited.takeAll(of: app) { tell(app, unique, failure) }
+    arm()
   }
 
-  /// The same of one request, if its download still waits for that and for no later one.
-  func giveUp(_ unique: String, of app: String, number: UInt64) {
-    if let failure = awaited.take(unique, of: app, number: number) { tell(app, unique, failure) }
+  private func giveUpOverdue() {
+    if decider.isClosed { return }
+    for (app, unique, failure) in awaited.takeOverdue(at: BootClock.now) { tell(app, unique, failure) }
+    arm()
   }
 
   private func tell(_ app: String, _ unique: String, _ failure: TransferFailure) {
-    transfers.cancel(.init(app: app, download: unique))
+    let key = Transfers.Key(app: app, download: unique)
+    retry.attempt(.release, of: key) { () throws(UnreadableJournal) in try transfers.cancel(key) }
     let settlement = Settlement.failed(Failure(failure, isRestricted: false))
     decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: settlement))))
   }

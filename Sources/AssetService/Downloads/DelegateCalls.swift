@@ -26,7 +26,7 @@ final class DelegateCalls {
     self.plan = plan
   }
 
-  // MARK: What nobody answers
+  // MARK: Without an answer
 
   func notify(_ app: String, _ recipients: [Recipient], _ occurrence: EventRouter.Occurrence) {
     guard let scheduled = downloads[app]?[occurrence.uniqueIdentifier] else { return }
@@ -66,12 +66,12 @@ final class DelegateCalls {
     runs.send(.init(kind: kind, uniqueIdentifier: value.uniqueIdentifier), .notice(kind, call), to: run)
   }
 
-  // MARK: What is answered
+  // MARK: With an answer
 
   func call(_ app: String, _ recipient: Recipient, _ occurrence: EventRouter.Occurrence) {
     let number = occurrence.number
     guard let scheduled = downloads[app]?[occurrence.uniqueIdentifier] else {
-      // Nobody knows it any more.
+      // The download is gone.
       return decider.process(.app(app, .router(.dropped(number: number))))
     }
     if occurrence.kind == .finished { files.mark(plan.path(of: scheduled.value)) }

@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import AssetStore
+internal import Downloads
 internal import Glibc
 internal import LinuxSystem
 internal import Logging
@@ -15,12 +16,13 @@ final class DownloadFiles {
   private let plan: TransferPlan
   private let store: AssetStore
   private let thread: ServiceThread
+  private let retry: JournalRetry
   private let logger: Logger
   private var bounds = JournalBounds()
 
   init(
     decider: Decider, downloads: DownloadTable, transfers: Transfers, plan: TransferPlan, store: AssetStore,
-    thread: ServiceThread, logger: Logger
+    thread: ServiceThread, retry: JournalRetry, logger: Logger
   ) {
     self.decider = decider
     self.downloads = downloads
@@ -28,15 +30,23 @@ final class DownloadFiles {
     self.plan = plan
     self.store = store
     self.thread = thread
+    self.retry = retry
     self.logger = logger
   }
 
-  /// Ends the transfer if there is one, deletes the file, and only then forgets the download.
+  /// Removes a download, or does so when the journal can be read.
   func discard(_ app: String, _ unique: String) {
+    retry.attempt(.action(.deleteFile(app: app, download: unique)), of: .init(app: app, download: unique)) {
+      () throws(UnreadableJournal) in try remove(app, unique)
+    }
+  }
+
+  /// Ends the transfer if there is one, deletes the file, and only then forgets the download.
+  func remove(_ app: String, _ unique: String) throws(UnreadableJournal) {
     guard let value = downloads[app]?[unique]?.value else { return }
     let key = Transfers.Key(app: app, download: unique)
     // Until the engine has let go of it, it may still publish the file.
-    if let record = transfers.record(key), !record.state.isTerminal { return transfers.cancel(key) }
+    if let record = try transfers.record(key), !record.state.isTerminal { return transfers.engine.cancel(record.id) }
     unlink(plan.path(of: value))
     endDelivery(app, unique)
     downloads[app]?[unique] = nil
@@ -76,10 +86,11 @@ final class DownloadFiles {
   }
 
   /// Looks whether the recipient has taken the file, and says so to the machines.
-  func inspect(_ app: String, _ unique: String, _ then: Action.Inspection) {
-    // What a service that was killed had put into the extension's container.
+  func inspect(_ app: String, _ unique: String, _ then: Action.Inspection) throws(UnreadableJournal) {
+    // What a service that was killed had put into the extension's container. Without its inode, a file that no recipient was
+    // told of would pass for one that was taken.
     if then == .inspected, let value = downloads[app]?[unique]?.value,
-      let inode = transfers.record(.init(app: app, download: unique))?.publishedInode
+      let inode = try transfers.record(.init(app: app, download: unique))?.publishedInode
     {
       _ = try? PluginHost.takeBack(
         inode: inode, from: plan.container(of: value.applicationGroupIdentifier), to: plan.path(of: value))
@@ -94,8 +105,8 @@ final class DownloadFiles {
     decider.process(.app(app, .ledger(event)))
   }
 
-  /// From now on the file may be purged, wherever it is moved (B56). Before anybody is told of it, so that there is no moment
-  /// at which it is somebody's without the mark.
+  /// From now on the file may be purged, wherever it is moved (B56). Before any recipient is told of it, so that no recipient
+  /// has it without the mark.
   func mark(_ path: String) {
     guard let file = try? OwnedDescriptor.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { return }
     do throws(SystemCallError) {

@@ -59,9 +59,14 @@ final class DownloadTable {
   /// engine once made of another download under it would be taken for the result. Otherwise a new one.
   func unused(_ uniqueIdentifier: String, of app: String) -> String {
     guard UUID(uuidString: uniqueIdentifier) != nil, byApp[app]?[uniqueIdentifier] == nil,
-      transfers.record(.init(app: app, download: uniqueIdentifier)) == nil
+      isUnknownToEngine(.init(app: app, download: uniqueIdentifier))
     else { return UUID().uuidString }
     return uniqueIdentifier
+  }
+
+  /// A journal that can't be read may have it: a new name is right in any case.
+  private func isUnknownToEngine(_ key: Transfers.Key) -> Bool {
+    do { return try transfers.record(key) == nil } catch { return false }
   }
 
   /// By unique identifier, in either case, or by the identifier of one alone.

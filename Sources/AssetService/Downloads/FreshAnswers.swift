@@ -7,22 +7,26 @@ internal import AssetModel
 /// and asks again.
 struct FreshAnswers {
   private struct Request {
-    var number: UInt64
+    /// On the clock of boot time.
+    var deadline: Duration
     /// What the download is told to have failed with when no answer comes.
     var failure: TransferFailure
   }
 
   /// By app and unique identifier.
   private var waiting: [String: [String: Request]] = [:]
-  private var lastNumber: UInt64 = 0
 
-  /// The number of the request that it waits for from now on; nil: it waits already.
-  mutating func insert(_ unique: String, of app: String, _ failure: TransferFailure) -> UInt64? {
-    guard waiting[app]?[unique] == nil else { return nil }
-    lastNumber += 1
-    waiting[app, default: [:]][unique] = Request(number: lastNumber, failure: failure)
-    return lastNumber
+  /// Returns whether it waits from now on; otherwise it waits already, as long as it was to.
+  mutating func insert(
+    _ unique: String, of app: String, _ failure: TransferFailure, until deadline: Duration
+  ) -> Bool {
+    guard waiting[app]?[unique] == nil else { return false }
+    waiting[app, default: [:]][unique] = Request(deadline: deadline, failure: failure)
+    return true
   }
+
+  /// The earliest; nil: none waits.
+  var nextDeadline: Duration? { waiting.values.lazy.flatMap(\.values).map(\.deadline).min() }
 
   func uniqueIdentifiers(of app: String) -> [String] { (waiting[app] ?? [:]).keys.sorted() }
 
@@ -31,11 +35,14 @@ struct FreshAnswers {
     if waiting[app]?.isEmpty == true { waiting[app] = nil }
   }
 
-  /// What a download failed with that waits for this request, and waits no more; nil: it was answered, or waits for a later one.
-  mutating func take(_ unique: String, of app: String, number: UInt64) -> TransferFailure? {
-    guard let request = waiting[app]?[unique], request.number == number else { return nil }
-    remove(unique, of: app)
-    return request.failure
+  /// Those whose time is over, which wait no more.
+  mutating func takeOverdue(at now: Duration) -> [(app: String, unique: String, failure: TransferFailure)] {
+    let overdue = waiting.flatMap { app, requests in
+      requests.filter { $0.value.deadline <= now }.map { (app: app, unique: $0.key, request: $0.value) }
+    }
+    for one in overdue { remove(one.unique, of: one.app) }
+    return overdue.sorted { ($0.request.deadline, $0.app, $0.unique) < ($1.request.deadline, $1.app, $1.unique) }
+      .map { ($0.app, $0.unique, $0.request.failure) }
   }
 
   mutating func takeAll(of app: String) -> [(unique: String, failure: TransferFailure)] {

@@ -1,5 +1,4 @@
 internal import AssetStore
-internal import Foundation
 internal import ServiceMachines
 internal import ServiceProtocol
 

@@ -39,7 +39,7 @@ final class SpaceReclaimer {
       containers.flatMap { MarkedFiles(root: $0).candidates(isPinned: false) }
     }.value
     let given = undelivered(on: shortage.device)
-    // From here on nobody connects and no extension starts: nothing is awaited.
+    // From here on no app connects and no extension starts: nothing is awaited.
     let inUse = containersInUse
     let all = (found + given.map(\.file)).filter { file in !inUse.contains { Self.isIn($0, file.directory) } }
     let chosen =
@@ -49,7 +49,7 @@ final class SpaceReclaimer {
     var (freed, removed): (Int64, Int) = (0, 0)
     for file in chosen {
       if let one = given.first(where: { $0.file == file }) {
-        purge(one.app, one.download)
+        guard purge(one.app, one.download) else { continue }
       } else if let root = containers.first(where: { Self.isIn($0, file.directory) }) {
         guard MarkedFiles(root: root).remove(file) else { continue }
       }
@@ -94,9 +94,12 @@ final class SpaceReclaimer {
     return found
   }
 
-  private func purge(_ app: String, _ unique: String) {
+  /// Returns whether it is gone, or will be as soon as the engine has let go of it: while the journal can't say whether the engine
+  /// has, it stays.
+  private func purge(_ app: String, _ unique: String) -> Bool {
+    do { try files.remove(app, unique) } catch { return false }
     downloads[app]?[unique]?.isDiscarded = true
-    files.discard(app, unique)
     news.log(app, "purged", "the undelivered download \(unique)")
+    return true
   }
 }

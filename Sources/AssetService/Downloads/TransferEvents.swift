@@ -18,11 +18,12 @@ final class TransferEvents {
   private let freshAnswers: AccessRenewal
   private let news: ServiceNews
   private let store: AssetStore
+  private let retry: JournalRetry
   private let logger: Logger
 
   init(
     decider: Decider, downloads: DownloadTable, transfers: Transfers, files: DownloadFiles,
-    freshAnswers: AccessRenewal, news: ServiceNews, store: AssetStore, logger: Logger
+    freshAnswers: AccessRenewal, news: ServiceNews, store: AssetStore, retry: JournalRetry, logger: Logger
   ) {
     self.decider = decider
     self.downloads = downloads
@@ -31,6 +32,7 @@ final class TransferEvents {
     self.freshAnswers = freshAnswers
     self.news = news
     self.store = store
+    self.retry = retry
     self.logger = logger
   }
 
@@ -49,26 +51,46 @@ final class TransferEvents {
     } catch {
       logger.error("downloads that no app has any more can't be ended: \(error)")
     }
-    // One question to the journal: there may be 100,000 that go on.
-    for (app, unique) in (try? store.service.settledScheduled()) ?? [] {
-      guard downloads[app]?[unique]?.entry?.isKnownToEngine == true,
-        let record = transfers.record(.init(app: app, download: unique)), record.state.isTerminal
-      else { continue }
+    do { try await settleAll() } catch { retry.postpone(.reconciliation, of: .service, error) }
+  }
+
+  /// One question to the journal: there may be 100,000 that go on.
+  func settleAll() async throws(UnreadableJournal) {
+    let settled: [(app: String, identifier: String)]
+    do { settled = try store.service.settledScheduled() } catch {
+      throw UnreadableJournal("what ended before the service began", error)
+    }
+    for (app, unique) in settled where downloads[app]?[unique]?.entry?.isKnownToEngine == true {
+      await settleNowOrLater(.init(app: app, download: unique))
+    }
+  }
+
+  /// Ends a download where the engine's job of it has ended.
+  func settle(_ key: Transfers.Key) async throws(UnreadableJournal) {
+    let (app, unique) = (key.app, key.download)
+    // It ended for the service before the engine had let go of it.
+    guard let scheduled = downloads[app]?[unique] else { return files.acknowledge(app, unique) }
+    let record = try transfers.record(key)
+    if scheduled.isDiscarded {
+      if record?.state.isTerminal ?? true { try files.remove(app, unique) }
+    } else if let record, record.state.isTerminal {
       await ended(app, unique, record)
     }
   }
 
+  private func settleNowOrLater(_ key: Transfers.Key) async {
+    do { try await settle(key) } catch { retry.postpone(.ending, of: .download(key), error) }
+  }
+
+  /// The engine says something of a job whose download can't be found out now.
+  func happened(_ id: JobID, _ event: Transfers.Event, _ error: UnreadableJournal) {
+    retry.postpone(.event(event), of: .job(id), error)
+  }
+
   func happened(_ key: Transfers.Key, _ event: Transfers.Event) async {
     let (app, unique) = (key.app, key.download)
-    guard let scheduled = downloads[app]?[unique] else {
-      // It ended for the service before the engine had let go of it.
-      if event.isEnd { files.acknowledge(app, unique) }
-      return
-    }
-    if scheduled.isDiscarded {
-      if transfers.record(key)?.state.isTerminal ?? true { files.discard(app, unique) }
-      return
-    }
+    if event.isEnd || downloads[app]?[unique]?.isDiscarded == true { return await settleNowOrLater(key) }
+    if downloads[app]?[unique] == nil { return }
     switch event {
     case .began: decider.process(.app(app, .registry(.engineStarted(uniqueIdentifier: unique))))
     case .progress(let progress):
@@ -88,8 +110,7 @@ final class TransferEvents {
       decider.process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
       leaveToPlanner(app, unique, explanation)
     case .paused: news.publish(app, unique)
-    case .finished, .failed, .cancelled:
-      if let record = transfers.record(key), record.state.isTerminal { await ended(app, unique, record) }
+    case .finished, .failed, .cancelled: break
     }
   }
 
@@ -101,12 +122,13 @@ final class TransferEvents {
     else { return false }
     let failure = Failure.framework(
       204, "\(Printable.text(value.identifier)) goes beyond what is left of the allowance before the first launch")
-    transfers.cancel(.init(app: app, download: unique))
+    let key = Transfers.Key(app: app, download: unique)
+    retry.attempt(.release, of: key) { () throws(UnreadableJournal) in try transfers.cancel(key) }
     decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
     return true
   }
 
-  /// Where nobody waits at a gate, the planner says when a manifest is asked for again: its times are further apart than
+  /// Where no user waits at a gate, the planner says when a manifest is asked for again: its times are further apart than
   /// the engine's, so that a whole fleet doesn't stand before an origin that comes back.
   private func leaveToPlanner(_ app: String, _ unique: String, _ explanation: Explanation) {
     guard downloads[app]?[unique]?.value.isManifest == true,

@@ -22,20 +22,28 @@ final class TransferOrders {
     self.plan = plan
   }
 
-  /// Adds all that `actions` name, in one transaction of the engine's.
-  func add(_ actions: [Action]) async {
+  /// Adds all that `actions` name, in one transaction of the engine's. `unread`: where the journal can't say whether the engine has
+  /// a download already, it isn't added.
+  func add(_ actions: [Action], unread: (Action, UnreadableJournal) -> Void) async {
     var specifications: [DownloadSpecification] = []
     var paused: Set<String> = []
-    for case .addTransfer(let app, let planned, let urgency, let isPaused, let isManifest, let budget) in actions {
+    for action in actions {
+      guard case .addTransfer(let app, let planned, let urgency, let isPaused, let isManifest, let budget) = action
+      else { continue }
       let unique = planned.uniqueIdentifier
       guard let scheduled = downloads[app]?[unique], !scheduled.isDiscarded else { continue }
-      if let record = transfers.record(.init(app: app, download: unique)) {
+      let record: JobRecord?
+      do { record = try transfers.record(.init(app: app, download: unique)) } catch {
+        unread(action, error)
+        continue
+      }
+      if let record {
         if record.state.isTerminal {
           await events.ended(app, unique, record)
         } else {
           // Added by a service that was killed before it could say so. Asked again, the engine could have finished it by
           // then, and take it for another one.
-          if isPaused { transfers.pause(.init(app: app, download: unique)) }
+          if isPaused { transfers.engine.pause(record.id) }
           decider.process(.app(app, .registry(.engineAdded(uniqueIdentifier: unique))))
         }
         continue
@@ -64,9 +72,7 @@ final class TransferOrders {
       let results = try await transfers.add(specifications)
       var events: [CoreEvent] = []
       for (specification, result) in zip(specifications, results) {
-        if paused.contains(specification.identifier) {
-          transfers.pause(.init(app: specification.app, download: specification.identifier))
-        }
+        if let id = result.present, paused.contains(specification.identifier) { transfers.engine.pause(id) }
         events.append(.app(specification.app, .registry(result.event(specification.identifier))))
       }
       decider.process(events)
@@ -84,17 +90,24 @@ final class TransferOrders {
     decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
   }
 
-  func setUrgency(_ urgency: DownloadRegistry.Urgency, of app: String, _ unique: String) {
+  func setUrgency(
+    _ urgency: DownloadRegistry.Urgency, of app: String, _ unique: String
+  ) throws(UnreadableJournal) {
     let owner = downloads[app]?[unique]?.entry?.owner
-    transfers.setClass(TransferPlan.transferClass(urgency, owner), of: .init(app: app, download: unique))
+    try transfers.setClass(TransferPlan.transferClass(urgency, owner), of: .init(app: app, download: unique))
   }
 
-  func pause(_ app: String, _ unique: String) { transfers.pause(.init(app: app, download: unique)) }
-  func resume(_ app: String, _ unique: String) { transfers.resume(.init(app: app, download: unique)) }
+  func pause(_ app: String, _ unique: String) throws(UnreadableJournal) {
+    try transfers.pause(.init(app: app, download: unique))
+  }
 
-  func cancel(_ app: String, _ unique: String) {
+  func resume(_ app: String, _ unique: String) throws(UnreadableJournal) {
+    try transfers.resume(.init(app: app, download: unique))
+  }
+
+  func cancel(_ app: String, _ unique: String) throws(UnreadableJournal) {
     let key = Transfers.Key(app: app, download: unique)
-    if let record = transfers.record(key), !record.state.isTerminal { return transfers.cancel(key) }
+    if let record = try transfers.record(key), !record.state.isTerminal { return transfers.engine.cancel(record.id) }
     // The engine has nothing to cancel, and so nothing to say of it.
     decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .cancelled))))
   }

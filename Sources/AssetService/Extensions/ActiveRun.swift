@@ -11,7 +11,7 @@ struct ActiveRun {
   var calls: Set<Int64> = []
   /// Those of them that it has begun with.
   var begun: Set<Int64> = []
-  /// What its delegate hasn't been told yet, and nobody answers.
+  /// What its delegate hasn't been told yet, and doesn't have to answer.
   var notices: Set<Notice> = []
   var isReady = false
   var hasAnswered = false

@@ -1,12 +1,10 @@
 internal import AssetModel
-internal import Foundation
 internal import HostProtocol
 internal import LinuxSystem
 internal import PluginHost
 internal import Sandbox
 internal import ServiceMachines
 internal import ServiceProtocol
-internal import Synchronization
 
 /// One wake of an extension: loaded, asked for its downloads or handed what waits for it, and ended.
 ///
@@ -18,7 +16,7 @@ final class ExtensionRun: Sendable {
     case challenge(number: Int64, Download, ChallengeDescription)
     /// For the delegate that the extension has set (B31). The path of a finished file is the host's.
     case delegate(number: Int64, DelegateCall)
-    /// The same, and nobody answers.
+    /// The same, without an answer.
     case notice(EventRouter.Kind, DelegateCall)
     case end
   }

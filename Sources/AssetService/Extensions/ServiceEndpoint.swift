@@ -2,7 +2,6 @@ internal import AssetModel
 internal import LinuxSystem
 internal import PluginHost
 internal import ServiceMachines
-internal import Synchronization
 
 /// Where one run of an extension asks the service.
 final class ServiceEndpoint: ExtensionServices {

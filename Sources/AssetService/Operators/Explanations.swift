@@ -35,7 +35,9 @@ final class Explanations {
         message: "three recipients in a row ended while they were told of its file, which is kept until space is short",
         remedy: "outrider runs \(app) shows how the extension ended; mend it, and have it schedule the download again")
     }
-    guard let explanation = await transfers.explain(.init(app: app, download: unique)) else {
+    let explanation: Explanation?
+    do { explanation = try await transfers.explain(.init(app: app, download: unique)) } catch { throw error.failure }
+    guard let explanation else {
       return ExplanationSummary(
         kind: "download", subject: subject, code: "queued", data: [:], message: "it waits for its turn",
         remedy: "nothing has to be done")

@@ -148,7 +148,7 @@ final class OperatorCommands {
     else {
       throw .command(75, "the app \(app) isn't there yet, or not any more", remedy: "wait until it may be launched")
     }
-    // Otherwise it would be asked for when that ends, and whoever simulates would wait for it without a word.
+    // Otherwise it would be asked for when that ends, and the operator who simulates would wait for it without a word.
     if let refusal = decider.core.planner.situationRefusal(app) { throw Self.notWoken(app, refusal) }
     let reason = await withCheckedContinuation { (continuation: SimulationWaiters.Continuation) in
       simulations.add(app, kind, continuation)

@@ -1,7 +1,6 @@
 internal import AppBundles
 internal import AssetModel
 internal import Downloads
-internal import Foundation
 internal import PluginHost
 internal import ServiceMachines
 internal import ServiceProtocol

@@ -21,7 +21,7 @@ public actor AssetService {
     public var paths: ServicePaths
     /// Plain http to loopback hosts (L9), limits and clocks by settings (L17).
     public var isDevelopment = false
-    /// A damaged database is put aside; its last backup, or an empty one, takes its place.
+    /// A damaged database is renamed and kept; its last backup, or an empty one, takes its place.
     public var startsFresh = false
     /// How it downloads.
     public var transfers = EngineOptions()
@@ -50,7 +50,7 @@ public actor AssetService {
   let configuration: Configuration
   let parts: ServiceParts
   private let store: AssetStore
-  private let transfers: Transfers
+  let transfers: Transfers
   private let host: PluginHost
   private let bundles: BundleShelf
   private let questions: ChallengeRelay
@@ -59,6 +59,7 @@ public actor AssetService {
   private let hasUnreadableRows: Bool
   private var events: Task<Void, Never>?
   private var listener: ClientListener?
+  private var idle: (deadline: IdleDeadline, timer: ServiceTimer)?
   private var isStopped = false
   private var whenStopped: [CheckedContinuation<Void, Never>] = []
 
@@ -151,6 +152,7 @@ public actor AssetService {
     events = Task { [transfers] in
       await transfers.forEachEvent(
         { [weak self] key, event in await self?.happened(key, event) },
+        unattributed: { [weak self] id, event, error in await self?.happened(id, event, error) },
         note: { [weak self] text in await self?.note(text) })
     }
     parts.news.closeRuns()
@@ -166,8 +168,18 @@ public actor AssetService {
     guard !parts.decider.isClosed else { return }
     listener = try ClientListener(
       listeningOn: socket, path: path, on: loop,
-      opened: { [weak self] connection in self?.assumeIsolated { $0.parts.clients.add(connection) } },
-      receive: { [weak self] id, arrival in self?.assumeIsolated { $0.parts.handler.arrived(arrival, on: id) } })
+      opened: { [weak self] connection in
+        self?.assumeIsolated {
+          $0.parts.clients.add(connection)
+          $0.lookWhetherIdle()
+        }
+      },
+      receive: { [weak self] id, arrival in
+        self?.assumeIsolated {
+          $0.parts.handler.arrived(arrival, on: id)
+          $0.lookWhetherIdle()
+        }
+      })
   }
 
   /// Listens on the socket of its paths.
@@ -186,6 +198,7 @@ public actor AssetService {
   public func stop() async {
     guard !parts.decider.isClosed else { return await waitUntilStopped() }
     parts.decider.close()
+    parts.executor.retry.end()
     parts.simulations.endAll()
     listener?.stop()
     parts.clients.endAll()
@@ -207,7 +220,23 @@ public actor AssetService {
     await withCheckedContinuation { whenStopped.append($0) }
   }
 
-  var isIdle: Bool { parts.isIdle }
+  /// From now on it stops by itself when for so long there were no apps, no clients and no work.
+  func stop(afterIdle patience: Duration) {
+    idle = (IdleDeadline(patience: patience), ServiceTimer(loop))
+    lookWhetherIdle()
+  }
+
+  /// Called after everything that may have changed it: a client came, spoke or left, or decisions were carried out.
+  func lookWhetherIdle() {
+    guard idle != nil, !parts.decider.isClosed else { return }
+    idle?.deadline.look(isIdle: parts.isIdle, now: BootClock.now)
+    idle?.timer.set(at: idle?.deadline.due) { [weak self] in self?.assumeIsolated { $0.stopIfIdle() } }
+  }
+
+  private func stopIfIdle() {
+    // Otherwise what is being carried out has it looked at again.
+    if parts.isIdle { later { await $0.stop() } }
+  }
 
   // MARK: From other threads
 
@@ -220,6 +249,10 @@ public actor AssetService {
     await parts.events.happened(key, event)
   }
 
+  private func happened(_ id: JobID, _ event: Transfers.Event, _ error: UnreadableJournal) {
+    parts.events.happened(id, event, error)
+  }
+
   private func answer(_ challenge: AuthenticationChallenge) async -> ChallengeAnswer {
     await parts.challenges.answer(challenge)
   }
@@ -230,10 +263,6 @@ public actor AssetService {
 
   func machineChanged(_ state: MachineState, hasSlept: Bool) {
     parts.machine.machineChanged(state, hasSlept: hasSlept)
-  }
-
-  func giveUpFreshAnswer(_ unique: String, of app: String, number: UInt64) {
-    parts.freshAnswers.giveUp(unique, of: app, number: number)
   }
 }
 

@@ -10,7 +10,7 @@ final class BoundedLogFile: Sendable {
   private let size: Mutex<Int64>
 
   /// - Parameters:
-  ///   - path: what `descriptor` was opened by; where it is another file, nothing is ever put aside.
+  ///   - path: what `descriptor` was opened by; where it is another file, nothing is ever renamed.
   ///   - limit: bytes, at least of one line.
   init(path: String, limit: Int64 = 16 << 20, descriptor: Int32 = STDERR_FILENO) {
     self.path = path
@@ -42,7 +42,7 @@ final class BoundedLogFile: Sendable {
     let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
     // Without another one it goes on with the one it has.
     guard file >= 0 else { return }
-    // What nobody logs, such as a crash, goes to the same place.
+    // What isn't logged but printed, such as a crash, goes to the same place.
     if isFile(STDOUT_FILENO, opened) { dup2(file, STDOUT_FILENO) }
     dup2(file, descriptor)
     close(file)

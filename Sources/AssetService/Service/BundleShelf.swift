@@ -4,7 +4,7 @@ internal import Synchronization
 /// The bundles of installed apps on the disk: every version that is in use or on its way, and what removes the others.
 final class BundleShelf: Sendable {
   private let installer: AppInstaller
-  /// Paths that a sweep leaves alone. A new bundle is among them before anybody can sweep it.
+  /// Paths that a sweep leaves alone. A new bundle is among them before a sweep can remove it.
   private let kept = Mutex(Set<String>())
 
   init(_ installer: AppInstaller) { self.installer = installer }

@@ -56,15 +56,16 @@ final class ServiceParts: Decider.Executor {
       clients: clients, decider: decider, downloads: downloads, catalog: catalog, store: store, logger: logger)
     self.news = news
     challenges = PendingChallenges(decider: decider, downloads: downloads)
+    let retry = JournalRetry(timer: ServiceTimer(given.loop), thread: thread, logger: logger)
     files = DownloadFiles(
       decider: decider, downloads: downloads, transfers: transfers, plan: plan, store: store, thread: thread,
-      logger: logger)
+      retry: retry, logger: logger)
     freshAnswers = AccessRenewal(
       decider: decider, downloads: downloads, transfers: transfers, plan: plan, news: news, thread: thread,
-      logger: logger)
+      timer: ServiceTimer(given.loop), retry: retry, logger: logger)
     events = TransferEvents(
       decider: decider, downloads: downloads, transfers: transfers, files: files, freshAnswers: freshAnswers,
-      news: news, store: store, logger: logger)
+      news: news, store: store, retry: retry, logger: logger)
     answers = ContentAnswers(
       runs: runTable, decider: decider, downloads: downloads, freshAnswers: freshAnswers, news: news)
     runs = ExtensionRuns(
@@ -94,7 +95,8 @@ final class ServiceParts: Decider.Executor {
       delegates: DelegateCalls(
         clients: clients, runs: runTable, decider: decider, downloads: downloads, challenges: challenges, files: files,
         plan: plan),
-      challenges: challenges, calls: calls, clients: clients, simulations: simulations, catalog: catalog, news: news)
+      challenges: challenges, calls: calls, clients: clients, simulations: simulations, catalog: catalog, news: news,
+      events: events, retry: retry)
     decider.executor = self
   }
 
@@ -110,7 +112,11 @@ final class ServiceParts: Decider.Executor {
   }
 
   func actionsMayWait() {
-    if !executor.isAtWork { thread.later { await $0.parts.executor.act() } }
+    guard !executor.isAtWork else { return }
+    thread.later {
+      await $0.parts.executor.act()
+      $0.lookWhetherIdle()
+    }
   }
 
   func committed(_ decisions: [Decider.Decision]) { news.publishChanges(of: decisions) }

@@ -13,7 +13,7 @@ final class ServiceThread: Sendable {
   /// The service, as long as there is one.
   var service: AssetService? { reference.withLock { $0.service } }
 
-  /// Called on the thread. Whatever is done at this moment ends first.
+  /// Called on the thread. What is being done at this moment ends first.
   func later(_ work: @escaping Work) {
     service?.assumeIsolated { $0.later(work) }
   }

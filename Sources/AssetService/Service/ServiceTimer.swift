@@ -1,6 +1,6 @@
 internal import LinuxSystem
 
-/// The one timer of the service.
+/// One deadline on the service's thread.
 final class ServiceTimer {
   private let loop: EventLoop
   private let key: TimerKey

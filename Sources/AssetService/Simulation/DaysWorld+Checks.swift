@@ -6,7 +6,7 @@ extension DaysWorld {
     if machine.isLowPower { violated("\(app) was woken in low power [B10]") }
     guard let record = core.planner.apps[app] else { return violated("\(app) was woken and isn't installed") }
     let limit = core.planner.dailyRuntime(of: app, now: now)
-    // Use may have fallen since the runtime was granted: the base is what nobody goes beyond.
+    // Use may have fallen since the runtime was granted: no app may go beyond the base.
     if record.runtime.used > max(limit, core.settings.dailyRuntime * 3 / 2) {
       violated("\(app) has used \(record.runtime.used.inSeconds) s of \(limit.inSeconds) s [B18]")
     }
@@ -38,7 +38,7 @@ extension DaysWorld {
     if let fullSince = machine.fullSince { report.hoursWithFullDisk += (now - fullSince).inSeconds / 3600 }
     for (key, since) in deliveries.untold.sorted(by: { $0.key < $1.key }) {
       if let index = index(of: key.app) { report.apps[index].open += 1 }
-      // Known to somebody: the engine has it, or the ledger waits for the extension.
+      // Not lost: the engine has it, or the ledger waits for the extension.
       let isThere = transfers[key] != nil || core.apps[key.app]?.ledger.entries[key.download] != nil
       if !isThere { violated("\(key.download) is lost since \(DaysReport.text(of: since.seconds))") }
       if now - since > .days(21) { violated("\(key.download) has waited since \(DaysReport.text(of: since.seconds))") }

@@ -51,7 +51,7 @@ enum DatabaseFiles {
     return missing * pageSize - (log.pages.contains(present + 1) ? 0 : size % pageSize)
   }
 
-  /// A change that was interrupted and that the next one to write takes back, before anybody can read.
+  /// A change that was interrupted and that the next one to write takes back, before any process can read.
   static func hasRollbackJournal(_ path: String) -> Bool {
     ((try? Files.identity(of: path + "-journal"))?.size ?? 0) > 0
   }

@@ -52,7 +52,7 @@ struct Opening {
     let found = try Files.identity(of: path)
     let checksAll =
       switch predecessor {
-      // Nobody knows who wrote it, or how that ended.
+      // It isn't known which process wrote it, or how that ended.
       case .none: !options.isReadOnly
       case .died: true
       case .closed(let size, let modified):

@@ -4,7 +4,7 @@ internal import GRDB
 /// What made the tables into those of `Tables`, from the first version on. What clients name is kept as bytes: SQLite's texts end at a NUL. A migration
 /// runs in one transaction: interrupted, it has not been. One that was released never changes; the next one follows it.
 enum Schema {
-  /// "Outr", so that nobody takes another program's database for ours.
+  /// "Outr", so that another program's database isn't taken for ours.
   static let applicationIdentifier: Int32 = 0x4f75_7472
 
   static var migrator: DatabaseMigrator {

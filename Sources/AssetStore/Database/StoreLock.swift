@@ -20,7 +20,7 @@ final class StoreLock: Sendable {
     let path = "\(directory)/lock"
     let opened: OwnedDescriptor
     do {
-      // A pipe or a device of that name would keep whoever opens or reads it.
+      // Opening or reading a pipe or a device of that name would block.
       opened = try OwnedDescriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
     } catch {
       throw .unusable(path: path, why: SystemCallError.message(error.code), remedy: Self.remedy(error.code))

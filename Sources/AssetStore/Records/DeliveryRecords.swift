@@ -93,8 +93,8 @@ package struct DeliveryRecords: Sendable {
     try database.write { try Self.acknowledge(app, identifier, $0) }
   }
 
-  /// Deliveries of which the service has no row any more are over. Returns the open transfers without a row: nobody is told
-  /// of those either, so that they are the caller's to cancel.
+  /// Deliveries of which the service has no row any more are over. Returns the open transfers without a row: no app is told
+  /// of those either, and the caller cancels them.
   package func endUnscheduled() throws(StoreError) -> [JobID] {
     let isUnscheduled = """
       NOT EXISTS

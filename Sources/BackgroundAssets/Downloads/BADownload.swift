@@ -49,7 +49,7 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
 
   final func move(to state: State) { currentState.withLock { $0 = state } }
 
-  /// Moves only what nobody has moved meanwhile.
+  /// Moves it only if no other thread has moved it meanwhile.
   final func moveOn(from states: [State], to state: State) {
     currentState.withLock { if states.contains($0) { $0 = state } }
   }

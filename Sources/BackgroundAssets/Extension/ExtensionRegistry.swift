@@ -15,7 +15,7 @@ enum ExtensionRegistry {
   /// The instance of this wake; made by the first entry point that is called.
   static var current: (any BADownloaderExtension)? {
     if instance == nil, let type {
-      // Apple's initialiser is the main actor's. Here the ABI says which thread calls, and nobody can look.
+      // Apple's initialiser is the main actor's. Here the ABI says which thread calls, which the compiler can't check.
       typealias Make = (any BADownloaderExtension.Type) -> any BADownloaderExtension
       let make: @MainActor (any BADownloaderExtension.Type) -> any BADownloaderExtension = { $0.init() }
       instance = unsafeBitCast(make, to: Make.self)(type)

@@ -12,8 +12,8 @@ extension URLProtectionSpace {
 }
 
 extension URLCredential {
-  /// For a trust that nobody has.
+  /// For a trust. No value of that type can exist here.
   ///
-  /// - Parameter trust: Nobody has one.
+  /// - Parameter trust: No value can exist.
   public convenience init(trust: SecTrust) { self.init(user: "", password: "", persistence: .none) }
 }

@@ -18,7 +18,7 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   /// All completion handlers run on it.
   private let handlers = DispatchQueue(label: "BackgroundAssets.completion-handlers")
   private let currentDelegate = Mutex(WeakDelegate())
-  /// A link of its own for a manager that isn't the process's; whatever host there is, it isn't asked then.
+  /// A link of its own for a manager that isn't the process's; no host is asked then.
   private let ownLink: ServiceLink?
 
   /// For a test's double of the manager, which Apple's initialisers don't allow. What a program uses is ``shared``; only

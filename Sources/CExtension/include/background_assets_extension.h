@@ -8,7 +8,7 @@
  *
  * Rules of the ABI:
  *   - every struct starts with its size in bytes, so that later versions can add members at the end;
- *   - strings are UTF-8, counted and borrowed: valid until the call returns, copied by whoever keeps them;
+ *   - strings are UTF-8, counted and borrowed: valid until the call returns, copied by the side that keeps them;
  *   - entry points are called one at a time, on the process's first thread; host callbacks may be called from any thread;
  *   - nothing in memory survives from one wake to the next: the end of the wake is the end of the process.
  *

@@ -12,7 +12,7 @@ struct ol_bus;
 int ol_bus_open(const char *_Nullable address, uint64_t limit_microseconds, struct ol_bus *_Nullable *_Nonnull bus);
 void ol_bus_close(struct ol_bus *_Nonnull bus);
 
-/* Whether somebody has the name now. Nobody is started for it. */
+/* Whether a process has the name now. None is started for it. */
 int ol_bus_has(struct ol_bus *_Nonnull bus, const char *_Nonnull name, int *_Nonnull has);
 /* A basic property of the type ('b' as int, 'u' as uint32_t, 'd' as double). */
 int ol_bus_property(struct ol_bus *_Nonnull bus, const char *_Nonnull name, const char *_Nonnull path,

@@ -2,8 +2,8 @@
 #ifndef OL_CRASH_H
 #define OL_CRASH_H
 
-/* Asks a thread of the runner where it is. Ignored by whoever hasn't a handler for it, and sent by the kernel to nobody who
-   hasn't asked for it (F_SETOWN). */
+/* Asks a thread of the runner where it is. Ignored by processes without a handler for it, and sent by the kernel only to those
+   that have asked for it (F_SETOWN). */
 #define OL_WHERE_SIGNAL 23 /* SIGURG */
 
 /* The kinds of the messages (HostProtocol/RunnerMessage). */

@@ -64,7 +64,7 @@ int ol_region_create(size_t bytes, int *descriptor);
 /* Maps all of it for reading and writing, and for no child (MADV_DONTFORK). */
 int ol_region_map(int descriptor, size_t bytes, void **start);
 
-/* Gives the pages of a range to whoever calls this, as nothing but zeros where there are none (fallocate(2)). */
+/* Gives the pages of a range to the calling process, as nothing but zeros where there are none (fallocate(2)). */
 int ol_region_fill(int descriptor, size_t offset, size_t count);
 
 /* Bytes that the whole file takes. */
@@ -151,7 +151,7 @@ enum { OL_TIME_IS_OVER = 0, OL_IS_ASKED = 1, OL_IS_TAKEN = 2 };
  * at most. */
 int ol_region_turn_until_taken(struct ol_words *words, uint32_t last, uint64_t nanoseconds);
 
-/* Sleeps until somebody wakes those who wait for the word, if it hasn't changed before, or for so many nanoseconds (futex(2)). */
+/* Sleeps until the threads that wait for the word are woken, if it hasn't changed before, or for so many nanoseconds (futex(2)). */
 void ol_region_sleep(const uint32_t *word, uint32_t before, uint64_t nanoseconds);
 
 void ol_region_wake(const uint32_t *word);

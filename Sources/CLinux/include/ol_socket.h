@@ -33,7 +33,7 @@ int ol_timerfd(int *_Nonnull timer);
 int ol_timerfd_set(int timer, uint64_t nanoseconds);
 /* A timer of CLOCK_MONOTONIC, which stands still while the machine sleeps. */
 int ol_lease(int *_Nonnull timer);
-/* Fires once, after so many nanoseconds; 0 disarms. Either takes back an expiry that nobody has read. */
+/* Fires once, after so many nanoseconds; 0 disarms. Either takes back an expiry that hasn't been read. */
 int ol_lease_extend(int timer, uint64_t nanoseconds);
 /* 1 when it has fired since; without waiting. */
 int ol_lease_has_ended(int timer);
@@ -43,7 +43,7 @@ uint64_t ol_boottime(void);
 int ol_await_readable(int descriptor, long nanoseconds);
 /* 1 when something is readable or hung up within `milliseconds`, else 0; -1 waits for ever. */
 int ol_poll_readable(int descriptor, int milliseconds);
-/* 1 when nothing is left to read and nobody is left to write. */
+/* 1 when nothing is left to read and no writer is left. */
 int ol_is_hung_up(int descriptor);
 
 /* Of a TCP socket's TCP_INFO (tcp(7)): the receiver's round-trip time in microseconds, 0 without one, and the bytes that

@@ -35,7 +35,7 @@ struct Authenticator {
     var proxyName: String?
     /// Answers that were refused since the last one that was accepted.
     var refusals: Int
-    /// Whether there is anybody who answers.
+    /// Whether the caller answers challenges.
     var canAsk: Bool
   }
 
@@ -57,7 +57,7 @@ struct Authenticator {
 
   init(hasMirrors: Bool) { countsByOrigin = hasMirrors }
 
-  /// Whether anything was given to anybody.
+  /// Whether a credential was given to any server.
   var hasAnswered: Bool { !sessions.isEmpty || !certificates.isEmpty }
 
   private func refusals(_ origin: String, _ request: Request) -> Int {

@@ -27,7 +27,7 @@ struct SourceTable {
   let urls: [String]
   /// One bit for each that sent wrong bytes.
   private(set) var banned: UInt64
-  /// Those that the rules don't let anybody ask, and those that are known to send everything or to be slow.
+  /// Those that the rules forbid to ask, and those that are known to send everything or to be slow.
   private var forbidden: Set<Int> = []
   private var rangeless: Set<Int> = []
   private var slow: Set<Int> = []

@@ -4,7 +4,7 @@ internal import HostProtocol
 struct ArgumentEncoder {
   typealias MisfitError = CallArgument.MisfitError
 
-  /// nil: nobody holds anything, and addresses don't matter.
+  /// nil: the caller holds nothing of the plugin, and addresses don't matter.
   private let holdings: PluginHoldings?
   /// Memory that was named, for as long as the call is under way.
   private(set) var used: [PluginMemory] = []

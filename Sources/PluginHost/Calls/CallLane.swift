@@ -163,7 +163,7 @@ final class CallLane: Sendable {
       return queue()
     }
     let since = BootClock.now
-    // Not under the lock: the other processor may have others to run first, and the watchdog's thread waits for nobody.
+    // Not under the lock: the other processor may have others to run first, and the watchdog's thread must not wait.
     if state.withLock({ $0.isToMove(at: since, cores: cores) }) { _ = ol_change_processor() }
     let begun = state.withLock { (state) -> Begun? in
       guard state.queued == 0, let last = state.phase.free, !state.isFrozen || alarm.isWatched else {
@@ -197,7 +197,7 @@ final class CallLane: Sendable {
     let now = BootClock.now
     return state.withLock { state in
       state.pace.waited(now - since)
-      // Somebody else has taken it over, or will.
+      // Another thread has taken it over, or will.
       guard isThere, case .calling(let direct) = state.phase, direct.id == begun.id else { return .begun }
       return finish(direct, at: now, isSpecial: begun.isSpecial, &state)
     }

@@ -109,7 +109,7 @@ struct CallLink: ~Copyable, Sendable {
   ) {
     let words = region.pointer
     before = ol_region_load(ol_answer_word(words))
-    // For whoever waits for this one.
+    // For the caller that waits for this answer.
     if wasOnSocket, before == asked { held = .failure(.unexpected("a second answer to question \(asked)")) }
     asked &+= 1
     askedID = id
@@ -121,7 +121,7 @@ struct CallLink: ~Copyable, Sendable {
         sequence: asked, place: UInt32(place), kind: UInt32(kind), length: UInt32(length), id: id, room: UInt32(room),
         spin_limit: UInt32(clamping: spinLimit.inNanoseconds), host_waits: 0, host_processor: ol_processor(),
         taken: asked &- 1))
-    // Where the plugin says that nobody sleeps, nobody is woken, and its deadline comes.
+    // A plugin that says that none of its threads sleeps isn't woken, and its deadline comes.
     if ol_region_load(ol_runner_waits(words)) != 0 { ol_region_wake(ol_question_word(words)) }
   }
 

@@ -23,8 +23,8 @@ struct CallPace {
   /// For how long the host has turned round for answers.
   private(set) var turned = Duration.zero
 
-  /// For how long a caller waits for an answer on its own thread. A runner that has to be woken answers later, and to sleep costs
-  /// nobody a core.
+  /// For how long a caller waits for an answer on its own thread. A runner that has to be woken answers later, and a caller that
+  /// sleeps leaves the core to others.
   var spinLimit: Duration { isAfterPause && way == .asleep ? Self.wakingSpinLimit : AnswerWait.spinLimit }
   private static let wakingSpinLimit = Duration.microseconds(400)
 

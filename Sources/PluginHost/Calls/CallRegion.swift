@@ -45,7 +45,7 @@ struct CallRegion: ~Copyable, @unchecked Sendable {
     guard region.fill(questions: PlacedData.payloadRoom, answers: PlacedData.payloadRoom) else {
       throw SystemCallError("fallocate", code: ENOMEM, subject: "memory for calls")
     }
-    // The kernel may have given more at once. Nobody else has it yet.
+    // The kernel may have given more at once. No other process has it yet.
     region.hostBytes = max(region.hostBytes, region.used)
     return region
   }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
 
-/// Calls the watchdog's thread a moment after somebody let a frozen runner go on without it: at once it would be in the way of
+/// Calls the watchdog's thread a moment after a caller's thread let a frozen runner go on without it: at once it would be in the way of
 /// the call, on a machine of few processors. Any thread.
 final class LaneAlarm: Sendable {
   private static let delay = Duration.milliseconds(1)

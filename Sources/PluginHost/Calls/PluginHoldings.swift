@@ -1,7 +1,7 @@
 internal import HostProtocol
 
-/// What the caller of one plugin holds of it: handles and memory. The addresses are the plugin's word: they are passed back to it and to
-/// nobody else. A pure value.
+/// What the caller of one plugin holds of it: handles and memory. The addresses are the plugin's word: they are passed back to it
+/// only. A pure value.
 struct PluginHoldings: Sendable {
   static let maxHandles = 65_536
   static let maxBlocks = 65_536

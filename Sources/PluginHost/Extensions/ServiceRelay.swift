@@ -109,7 +109,7 @@ final class ServiceRelay: @unchecked Sendable {
   private func finish(_ answer: Answer) {
     if case .acquire = answer.request {
       control.answered(granted: answer.isDone)
-      // Granted to nobody.
+      // Granted after the run was over: no holder is left.
       if isOver, control.end() > 0 { Task { await services.releaseExclusiveControl() } }
     } else {
       isAsking = false

@@ -63,7 +63,7 @@ final class DetachedMounts {
     defer { for argument in arguments { free(argument) } }
     var pid: pid_t = 0
     let code = ol_spawn(runner, arguments, &environment, theirs, &pid)
-    // Held here it would outlive the process, and nobody would notice its end.
+    // Held here, the socket would outlive the process, and the host wouldn't notice its end.
     close(theirs)
     try check("posix_spawn", runner) { code }
     defer {

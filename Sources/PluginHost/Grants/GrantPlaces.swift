@@ -45,7 +45,7 @@ struct GrantPlaces {
         continue
       }
       links += 1
-      // The kernel would say so, too, to whoever opens it.
+      // The kernel refuses to open it then, too (ELOOP).
       guard links <= Self.maxLinks else { return path }
       if target.hasPrefix("/") { place = [] } else { place.removeLast() }
       rest = Self.components(target) + rest

@@ -99,7 +99,7 @@ struct GrantWalk {
   }
 
   /// Of a link in a folder without a mark: whether that says nothing. An ordinary user can't mark the folders of others that
-  /// everyone may write to, as /tmp, and nobody those of filesystems without attributes.
+  /// everyone may write to, as /tmp, and no user those of filesystems without attributes.
   private func mayBePlanted(
     _ link: FileIdentity, in folder: borrowing OwnedDescriptor
   ) throws(SystemCallError) -> Bool {

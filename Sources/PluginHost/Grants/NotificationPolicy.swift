@@ -79,7 +79,7 @@ struct NotificationPolicy {
 
   /// CLONE_THREAD, SIGHAND, FILES, FS and VM: one that shares less would have limits of its own.
   private static let threadFlags: UInt64 = 0x10f00
-  /// New namespaces, and the high half, which is nobody's.
+  /// New namespaces, and the high half, which has no flags.
   private static let foreignFlags: UInt64 = 0xffff_ffff_7e02_0080
 
   func decide(_ call: ol_notification) -> Decision {

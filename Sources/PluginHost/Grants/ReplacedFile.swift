@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// Tells a file that somebody replaced or removed while a plugin was loaded from a wall that this machine doesn't have.
+/// Tells a file that was replaced or removed while a plugin was loaded from a wall that this machine doesn't have.
 enum ReplacedFile {
   /// `step`: the system call that failed and on what, which was trusted code's. nil where it was something else.
   static func outcome(step: String, code: Int32, places: ViewPlaces) -> Outcome? {

@@ -1,6 +1,6 @@
 internal import LinuxSystem
 
-/// Folders that look harmless in a policy and aren't: what they show is no file of anybody's.
+/// Folders that look harmless in a policy and aren't: what they show isn't a user's file.
 package enum RevealingFolder {
   /// Why `path`, with every link followed, isn't granted; nil: it may be.
   package static func rejectionReason(forReal path: String) -> String? {

@@ -6,9 +6,9 @@ internal import LinuxSystem
 final class FolderLock: Sendable {
   enum State: Sendable, Equatable {
     case own
-    /// Somebody else holds it, or the name has come to lead elsewhere meanwhile.
+    /// Another process holds it, or the name has come to lead elsewhere meanwhile.
     case taken
-    /// The filesystem has no locks for folders, so nobody will ever have this one.
+    /// The filesystem has no locks for folders, so no process can ever lock this one.
     case unavailable
   }
 

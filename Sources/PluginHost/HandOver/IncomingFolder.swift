@@ -2,8 +2,8 @@ internal import Glibc
 internal import LinuxSystem
 
 /// The hidden folder of a container in which everything lies that goes with a run: finished downloads until the extension
-/// has moved them, and its replacement folder. A container may hold any number of files, and nobody has to look through
-/// them for what a killed host left. It is the plugin's to change at any moment: no link is followed.
+/// has moved them, and its replacement folder. A container may hold any number of files; what a killed host left is
+/// found here without looking through them. It is the plugin's to change at any moment: no link is followed.
 struct IncomingFolder: ~Copyable {
   static let name = ".incoming"
   /// A plugin may fill it, too.

@@ -72,7 +72,7 @@ final class ForkServerClient: @unchecked Sendable {
     do throws(SystemCallError) {
       let (mine, theirs) = try Sockets.pair(stream: false)
       socket = OwnedDescriptor(taking: mine)
-      // Held here it would outlive the server, and nobody would notice its end.
+      // Held here, the socket would outlive the server, and the host wouldn't notice the server's end.
       defer { close(theirs) }
       process = try Self.spawn(program, channel: theirs)
     } catch {
@@ -160,7 +160,7 @@ final class ForkServerClient: @unchecked Sendable {
   /// Whether a user id is one that root's runners get.
   static func isRunner(_ uid: UInt32) -> Bool { (firstUnusedIdentity..<firstUnusedIdentity + 1 << 22).contains(uid) }
 
-  /// One unprivileged id inside and outside (user_namespaces(7)); nil where neither can be had. Root takes ids that nobody
+  /// One unprivileged id inside and outside (user_namespaces(7)); nil where neither can be had. Root takes ids that no user
   /// has, unless it is root of a container that maps no such ids: then its runners have its own, as an ordinary user's.
   private static func mapIdentity(pid: pid_t) -> (uid: UInt32, gid: UInt32)? {
     let unused = firstUnusedIdentity + UInt32(pid)
@@ -196,7 +196,7 @@ final class ForkServerClient: @unchecked Sendable {
     do throws(SystemCallError) {
       try Sockets.send(socket.number, request, descriptors: descriptors)
     } catch {
-      // Later: whoever asks has its own cleaning up to do.
+      // Later: the caller has its own cleaning up to do first.
       if error.code == EAGAIN, let attached, let wedged {
         attached.loop.setTimer(wedged, at: BootClock.now) { [weak self] in
           self?.giveUp("the fork server takes no requests")

@@ -109,7 +109,7 @@ final class ForkServerPool: @unchecked Sendable {
 
   /// Takes over a server that has started; where there is such a bare one by now, that.
   private func adopt(_ fresh: ForkServerClient, _ kind: Kind) throws(HostError) -> ForkServerClient {
-    // Nobody has deadlines any more that its end could keep waiting.
+    // The host has ended: no deadlines are left that waiting for its end could delay.
     guard isWanted else {
       fresh.stop()
       throw .failed(Self.shutDownText)

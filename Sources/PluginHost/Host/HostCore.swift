@@ -74,7 +74,7 @@ final class HostCore: @unchecked Sendable {
       pool.stop()
       for run in runs.all { run.serverDied("the host was shut down") }
       for run in Set(folders.keys).union(runs.all.map(\.id)) { forget(run) }
-      // Whoever waits for a call may not come to its own cleaning up any more.
+      // A caller that waits for a call may not get to its own cleaning up any more.
       for container in stagedIn.withLock({ $0 }) { StagedFile.remove(allOf: token, in: container) }
       pool.close()
       cgroups.close()

@@ -34,7 +34,7 @@ enum Janitor {
     for parent in parents { removeFolders(in: parent) }
   }
 
-  /// A name is easily made up: root removes what is its own or its runners', everybody else what is theirs.
+  /// A name is easily made up: root removes what is its own or its runners', other users what is theirs.
   private static func isOurs(_ folder: FileIdentity) -> Bool {
     folder.isDirectory
       && (folder.owner == geteuid() || geteuid() == 0 && ForkServerClient.isRunner(folder.owner))

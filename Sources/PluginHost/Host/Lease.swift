@@ -4,7 +4,7 @@ internal import LinuxSystem
 /// A host's lease on the runners of one fork server. While plugins are at work, the host extends it with each look at them;
 /// where it doesn't, because it was stopped or got no processor, the server stops them until it is back. Loop thread only.
 final class Lease {
-  /// From one look to the next, and what a busy machine may add. Where nobody else counts memory, a plugin can use in that
+  /// From one look to the next, and what a busy machine may add. Where no cgroup counts memory, a plugin can use in that
   /// time what it can write in it.
   static let durations = (counted: Duration.milliseconds(60), uncounted: Duration.milliseconds(10))
 

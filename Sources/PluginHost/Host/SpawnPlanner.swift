@@ -79,7 +79,7 @@ struct SpawnPlanner {
     }
     if let rejectionReason = policy.limits.rejectionReason { throw .usage(rejectionReason) }
     let maxOpen = Files.maxOpen
-    // The default wasn't chosen by anybody, so it is lowered instead of being refused.
+    // The default wasn't chosen by the caller, so it is lowered instead of being refused.
     guard policy.limits.openFiles <= maxOpen || policy.limits.openFiles == Limits().openFiles else {
       throw .usage("openFiles is \(policy.limits.openFiles), but this user may have at most \(maxOpen) (ulimit -Hn)")
     }
@@ -119,7 +119,7 @@ extension SpawnPlan.Surroundings {
     zone = Self.zone
     if withEnvironment { environment = Self.hostEnvironment }
     for resource in Self.resources { hardLimits[Int32(resource.rawValue)] = Files.hardLimit(Int32(resource.rawValue)) }
-    // Without Landlock nobody asks.
+    // Only Landlock's rules need what follows.
     guard machine.landlockABI > 0 else { return }
     runtimeFiles = machine.runtimePaths.filter { (try? Files.identity(of: $0))?.isRegularFile == true }
   }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LinuxSystem
 
 /// A file as a parser reads it, here and there. However long it is, a few of its parts are in memory at a time; mapped
-/// instead, it would end the host with SIGBUS when somebody cuts it short.
+/// instead, it would end the host with SIGBUS when another process truncates it.
 final class FileWindows {
   /// A page: what lies here and there costs no more than it is.
   private static let bits: UInt64 = 12

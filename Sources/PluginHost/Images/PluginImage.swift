@@ -1,6 +1,5 @@
 internal import Basics
 internal import CLinux
-internal import Foundation
 internal import Glibc
 internal import Hashing
 package import LinuxSystem

@@ -6,7 +6,7 @@ struct ReadingTime: Sendable {
   /// What one call may take, loading included.
   let limit: Duration
   private let began = BootClock.now
-  /// Whether anybody still waits for it. Any thread.
+  /// Whether a caller still waits for it. Any thread.
   private let isWanted: @Sendable () -> Bool
 
   init(limit: Duration, isWanted: @escaping @Sendable () -> Bool = { true }) {

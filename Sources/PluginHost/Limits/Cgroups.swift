@@ -64,7 +64,7 @@ final class Cgroups {
         while true {
           let serial = hosts.add(1, ordering: .relaxed).newValue
           let directory = "\(parent)/outrider-\(getpid())-\(ProcessStart.time(of: getpid()) ?? 0)-\(serial)"
-          // Nobody else is to open it, and so to lock it.
+          // No other user may open it, and so lock it.
           if mkdir(directory, 0o700) == 0 { return directory }
           // In another pid namespace another host may have the same id.
           guard errno == EEXIST else { throw SystemCallError("mkdir", code: errno, subject: directory) }

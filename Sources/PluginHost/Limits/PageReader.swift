@@ -59,7 +59,7 @@ final class PageReader: Sendable {
   }
 
   /// What the loader will map of libraries and of those that they need. It goes from one to the next, and the kernel reads
-  /// ahead in each: whatever isn't there by then is charged to the runner at once, code that nobody runs as well. Blocks. Returns
+  /// ahead in each: pages that aren't cached by then are charged to the runner at once, unused code as well. Blocks. Returns
   /// which files these are, and a few places of each that are in the cache now.
   @discardableResult
   func bringIn(

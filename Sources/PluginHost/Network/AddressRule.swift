@@ -1,7 +1,7 @@
 internal import Sandbox
 
-/// Which addresses a name of a policy may lead to. The DNS servers of that name may be run by somebody else than the policy's author,
-/// and mustn't be able to open the machine's own services to a plugin.
+/// Which addresses a name of a policy may lead to. Others than the policy's author may run the DNS servers of that name,
+/// who mustn't be able to open the machine's own services to a plugin.
 enum AddressRule {
   /// Why the host doesn't connect to an address that a host's name was resolved to; nil: it does.
   static func rejectionReason(for address: [UInt8], of host: NetworkHost) -> String? {

@@ -35,7 +35,7 @@ final class NameResolver {
     }
   }
 
-  /// Nobody waits any more.
+  /// No caller waits any more.
   func cancel() { waiting = [:] }
 
   private func found(_ answer: Answer, _ host: NetworkHost) {

@@ -46,7 +46,7 @@ struct RelayFlow {
       }
     }
     if hasEnded, remaining.isEmpty, !isPassedOn {
-      // Whoever is gone already says so by an error elsewhere.
+      // A receiver that is gone already is noticed by an error elsewhere.
       _ = ol_end_writing(sink)
       isPassedOn = true
     }

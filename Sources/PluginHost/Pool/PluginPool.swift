@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Keeps plugins of one library and policy loaded, and lends each to one borrower at a time, so that none waits for a load.
 ///
-/// A plugin that died is replaced by itself. Where it dies again and again before it has served anybody, the next load waits 10 ms,
+/// A plugin that died is replaced by itself. Where it dies again and again before it has served a caller, the next load waits 10 ms,
 /// then twice as long each time, up to ten seconds. Memory and callbacks that a borrower left are taken back; a plugin in which it left
 /// handles, or calls that go on, is replaced. What the library itself remembers is there for the next one, unless
 /// `Configuration.loansPerPlugin` is 1. When the last reference goes, every plugin goes with it.

@@ -5,7 +5,7 @@ internal import LinuxSystem
 ///
 /// Borrowers get plugins in the order in which they asked, and nothing of an earlier borrower: what that one left is taken back, or the
 /// plugin is replaced. A plugin that died after it had served a borrower is replaced at once; one that
-/// died before that was no use to anybody, and each such death doubles the time until the next load, until one serves again.
+/// died before that served no caller, and each such death doubles the time until the next load, until one serves again.
 struct PoolMachine {
   enum Event: Equatable {
     case began
@@ -127,7 +127,7 @@ struct PoolMachine {
     case .loadFailed(let slot):
       guard slots[slot] == .loading else { break }
       leave(slot, isFault: true, at: now)
-      // Whoever waits is told why there is none, unless another one may still serve them.
+      // Callers that wait are told why there is none, unless another one may still serve them.
       if !isAnyThere { refuseAll(.loadFailed, &effects) }
     case .asked(let ticket, let deadline): asked(ticket, deadline, &effects)
     case .cancelled(let ticket):

@@ -43,7 +43,7 @@ final class ProcessFamily {
   func count() { count(listed) }
 
   private func count(_ listed: [Int32]) {
-    // One that has ended isn't listed, whether somebody has waited for it or not.
+    // One that has ended isn't listed, whether its parent has waited for it or not.
     others = listed.count { $0 != runner }
     peak = max(peak, others)
   }

@@ -15,8 +15,8 @@ struct ProcessLook: Sendable, Equatable {
 /// Counts the CPU time of several processes from one look at all of them to the next. A pure value.
 ///
 /// The kernel adds what a process has used to its parent's account when the parent waits for it (wait(2)), and nowhere where the parent
-/// lets the kernel do so (SA_NOCLDWAIT). What has gone since the last look may then have used the processor until a moment ago and nobody
-/// can tell: so each thread that isn't there any more counts as if it had, and short looks keep that small. What isn't counted is a
+/// lets the kernel do so (SA_NOCLDWAIT). What has gone since the last look may then have used the processor until a moment ago, which
+/// can't be found out: so each thread that isn't there any more counts as if it had, and short looks keep that small. What isn't counted is a
 /// process that begins and ends between two looks, and that isn't waited for.
 struct ProcessTally: Sendable, Equatable {
   /// A host that hasn't looked for longer has its fork server stop the processes (`Lease`).
@@ -66,7 +66,7 @@ struct ProcessTally: Sendable, Equatable {
     }
     let vanished = before.values.filter { known[$0.pid]?.began != $0.began }
     let seen = vanished.reduce(Duration.zero) { $0 + $1.cpu }
-    // What they had waited for was counted as they did, and comes again in the account of whoever waits for them.
+    // What they had waited for was counted as they did, and comes again in the account of the process that waits for them.
     let again = vanished.reduce(Duration.zero) { $0 + $1.waited }
     let news = max(waited - ended.unmatched - again, .zero)
     let certain = max(news, seen)

@@ -4,7 +4,7 @@ internal import LinuxSystem
 enum DebuggerWait {
   static let betweenLooks = Duration.milliseconds(50)
 
-  /// Whether somebody traces a process and doesn't hold it stopped (proc_pid_status(5)).
+  /// Whether a debugger traces a process and doesn't hold it stopped (proc_pid_status(5)).
   static func isOver(_ process: Int32) -> Bool {
     guard let text = try? Files.text(of: "/proc/\(process)/status", limit: 4096) else { return false }
     return isOver(status: text)

@@ -223,7 +223,7 @@ extension Run {
     // One signal stops the whole tree: cgroup.freeze would do no more, and takes six times as long of this thread's time.
     case .freeze:
       guard lane.freeze({ stopRunner() }) else {
-        // Somebody has just called.
+        // A caller has just begun a call.
         watchdog.thawed(at: now)
         takeOver()
         return

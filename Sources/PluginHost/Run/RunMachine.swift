@@ -91,10 +91,10 @@ struct RunMachine {
     case .handleArrived, .ready, .wallsClosed: return handlePreparation(event)
     case .loaded(let image, let isUnchanged, let path, let id):
       guard case .loading = phase, id == 1 else { return violate(.unexpected("loaded")) }
-      // The inode is pinned by the mount; that nobody wrote into it since it was hashed is seen by its times.
+      // The mount pins the inode; its times show whether the file was written to since it was hashed.
       guard isUnchanged else { return end(Outcome(.loadFailed, "\(path) was changed while it was loaded")) }
       phase = .idle
-      // Whoever waits goes on while the sample is taken.
+      // The caller that waits for the load goes on while the sample is taken.
       return [.completeLoad(image), .becomeIdle(isBusy: isBusy)] + nextTurn
     case .loadFailed(let text, let id):
       guard phase.isLoading, id == 1 else { return violate(.unexpected("loadFailed")) }

@@ -106,7 +106,7 @@ final class SystemCallSupervisor {
   private func answerNext() -> Bool {
     var call = ol_notification()
     guard ol_seccomp_receive(listener, &call) == 0 else {
-      // Hung up: nobody is left to ask.
+      // Hung up: no process with this filter is left.
       return false
     }
     grants.starts.noteCall(from: call.pid)
@@ -165,7 +165,7 @@ final class SystemCallSupervisor {
       run.kill(Outcome(.policyViolation, "it made a system call of another architecture (\(name)) \(run.moment)"))
     case .note(let name, let paths):
       denial = noteExhaustion(name, of: call)
-      // Whoever asks is there, and may have ended before the next look.
+      // The calling process exists now, and may have ended before the next look.
       if name == "execve" { meter.family?.count() }
       for argument in paths { denial = note(name, argument, of: call) ?? denial }
     case .deny(let wall, let name, let target, _, let kills):

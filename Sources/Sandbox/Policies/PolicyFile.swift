@@ -95,7 +95,7 @@ public struct PolicyFile: Sendable {
   }
 
   private static func version(_ root: Node, _ nodes: YAMLNodes) throws(YAMLFileError) -> Int {
-    // What isn't a map is refused by whoever reads its keys.
+    // What isn't a map is refused where its keys are read.
     guard case .mapping(let mapping) = root, nodes.isPlain(root) else { return 1 }
     for (key, value) in mapping where key.scalar?.string == "version" {
       let text = try nodes.scalar(value, "version")

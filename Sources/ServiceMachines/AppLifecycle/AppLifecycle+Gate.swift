@@ -5,7 +5,7 @@ extension AppLifecycle {
   /// How long a stage may go without a sign before its request is given up.
   static func timeout(_ stage: GateReason.Stage, isGated: Bool) -> Duration {
     switch stage {
-    // Ten attempts of an essential transfer, with their delays, take less. Without a gate nobody waits, and an origin that
+    // Ten attempts of an essential transfer, with their delays, take less. Without a gate no user waits, and an origin that
     // is away for hours needs no second request tomorrow.
     case .manifest: isGated ? .minutes(15) : .hours(12)
     case .wake: isGated ? .minutes(5) : .hours(1)

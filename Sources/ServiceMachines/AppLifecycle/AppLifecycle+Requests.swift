@@ -8,14 +8,14 @@ extension AppLifecycle {
     if kind == .periodic, !isSimulated, active == nil, let other = deferred.first(where: { $0.refusal == nil }) {
       return askDeferred(now) { $0 == other }
     }
-    // Before there is an app there is nobody to ask, and what is on its way asks already.
+    // Before there is an app there is no extension to ask, and what is on its way asks already.
     guard version != nil, active?.kind != kind || isSimulated else { return effects }
     if let index = queue.firstIndex(where: { $0.kind == kind }) {
       queue[index].isSimulated = queue[index].isSimulated || isSimulated
       return effects
     }
     queue.append(Queued(kind: kind, isSimulated: isSimulated))
-    // Somebody is waiting for a simulated one, and nobody for what has no gate.
+    // An operator waits for a simulated one, and no user for what has no gate.
     if isSimulated, active?.isGated == false { effects += abandonActive() }
     return effects + startNext(now)
   }

@@ -75,7 +75,7 @@ extension AppLifecycle {
     case retryPeriodicLater
     /// The batch that waited for the gate may be delivered (B14).
     case deliverBatch
-    /// The version that was updated to is given up: what was scheduled for it goes without anybody being told, files that
+    /// The version that was updated to is given up: what was scheduled for it goes without its recipients being told, files that
     /// have arrived included, and what the service knows of its bundle is that of the old version again.
     case withdrawUpdate
     /// Those of one generation; nil: all of the app.

@@ -6,7 +6,7 @@ package struct DeliveryLedger: Sendable, Equatable, Codable {
   package enum State: Sendable, Equatable, Codable {
     /// Behind the gate.
     case held
-    /// Whoever is there may be called.
+    /// Any recipient that is there may be called.
     case due
     case offered(to: [Recipient])
   }
@@ -57,7 +57,7 @@ package struct DeliveryLedger: Sendable, Equatable, Codable {
     waiting[identifier] != nil || handedOver?.contains(identifier) == true
   }
 
-  /// For whoever keeps each entry by itself.
+  /// For the journal, which keeps each entry by itself.
   package var withoutEntries: DeliveryLedger {
     var ledger = self
     ledger.entries = [:]
@@ -157,7 +157,7 @@ package struct DeliveryLedger: Sendable, Equatable, Codable {
     let inspections = files.sorted { $0.value.sequence < $1.value.sequence }.map {
       Effect.inspect(uniqueIdentifier: $0.key)
     }
-    // What was due before the gate closed waits for the batch as well: whoever was to be told of it is gone.
+    // What was due before the gate closed waits for the batch as well: the recipient that was to be told of it is gone.
     if isGateClosed {
       for (unique, entry) in entries where entry.state == .due { entries[unique]?.state = .held }
       return inspections

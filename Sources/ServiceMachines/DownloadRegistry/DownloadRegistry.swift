@@ -93,7 +93,7 @@ package struct DownloadRegistry: Sendable, Equatable, Codable {
     let unique = entry.download.uniqueIdentifier
     entries[unique] = entry
     guard entry.state != .failed else { return }
-    // A manifest is the service's own: it takes no identifier from anybody (B36).
+    // A manifest is the service's own: it takes no identifier from other downloads (B36).
     if !entry.isManifest { scheduled[entry.download.identifier] = unique }
     if let generation = entry.generation { generations[generation, default: []].insert(unique) }
   }

@@ -1,4 +1,4 @@
-/// What the machines know of a download; its request stays with whoever carries out.
+/// What the machines know of a download; its request stays with the executor.
 package struct PlannedDownload: Sendable, Equatable, Codable {
   /// The service's name for it, a UUID.
   package var uniqueIdentifier: String

@@ -1,6 +1,6 @@
 /// Turns readings of the machine's clocks into service time.
 ///
-/// Within a boot only the boot-time clock counts (it goes on during suspend), so a wall clock that somebody sets moves
+/// Within a boot only the boot-time clock counts (it goes on during suspend), so setting the wall clock moves
 /// nothing. From boot to boot the difference of the wall clocks counts, and never less than nothing.
 package struct ServiceClock: Sendable, Equatable, Codable {
   package struct Reading: Sendable, Equatable, Codable {

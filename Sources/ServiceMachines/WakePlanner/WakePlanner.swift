@@ -91,7 +91,7 @@ package struct WakePlanner: Sendable, Equatable, Codable {
   /// A day's runtime of an app, as it stands now.
   package func dailyRuntime(of app: String, now: Instant) -> Duration {
     guard let record = apps[app] else { return .zero }
-    // What somebody set for one app isn't adapted.
+    // What the user set for one app isn't adapted.
     if let own = settings.apps[app]?.dailyRuntime { return own }
     return record.dailyRuntime(settings.dailyRuntime, now: now)
   }

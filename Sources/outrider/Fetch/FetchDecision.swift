@@ -79,7 +79,7 @@ enum FetchDecision: Equatable {
 }
 
 extension FetchDecision.Facts {
-  /// The finished download whose file is there, whoever fetched it.
+  /// The finished download whose file is there, whichever command fetched it.
   fileprivate var finished: (id: JobID?, record: JobRecord, name: String)? {
     if case .intact(let record, let name) = existing { return (record.id, record, name) }
     if case .complete(let record, let name) = sibling { return (nil, record, name) }

@@ -6,8 +6,8 @@ struct FetchIdentity: Sendable {
   private let user: (name: String, password: String)?
   private let token: String?
   private let certificate: ClientCertificate?
-  /// Those that the command names. Whoever a redirect leads to may ask, too, and is shown nothing: a password or a
-  /// token would be anybody's then, and a certificate names a person.
+  /// Those that the command names. A server that a redirect leads to may ask, too, and is shown nothing: any
+  /// server could get a password or a token then, and a certificate names a person.
   private let origins: Set<String>
 
   /// nil: the command says nothing of who it is.
@@ -25,7 +25,7 @@ struct FetchIdentity: Sendable {
 
   var advice: FetchAdvice { FetchAdvice(hasUser: user != nil, hasToken: token != nil, origins: origins) }
 
-  /// From a file, because everybody on the machine sees a command's arguments.
+  /// From a file, because every user of the machine sees a command's arguments.
   private static func token(_ path: String) throws -> String {
     let token = try text(path, "--token-file").trimmingCharacters(in: .whitespacesAndNewlines)
     guard (1...longestToken).contains(token.utf8.count), token.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {

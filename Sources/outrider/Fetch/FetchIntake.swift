@@ -1,7 +1,6 @@
 internal import AssetModel
 internal import AssetStore
 internal import Downloads
-internal import Foundation
 internal import LinuxSystem
 internal import Synchronization
 
@@ -147,7 +146,7 @@ struct FetchIntake {
       default: break
       }
     }
-    // Nobody uses a file through this journal: what stands there as its last use is when it was finished.
+    // No program uses a file through this journal: what stands there as its last use is when it was finished.
     for (index, record) in timeless { check(index, record, finished: try store.files.file(of: record.id)?.lastUse) }
     return found
   }

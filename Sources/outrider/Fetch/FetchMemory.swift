@@ -1,7 +1,6 @@
 internal import AssetModel
 internal import AssetStore
 internal import Downloads
-internal import Foundation
 internal import LinuxSystem
 
 /// What the journal's events remember of downloads beside their rows: of as many as it keeps events.

@@ -24,7 +24,8 @@ struct FetchPlaceOptions: ParsableArguments {
     help: ArgumentHelp("Where the journal is kept (default: $XDG_STATE_HOME/outrider/fetch).", valueName: "dir"),
     completion: .directory)
   var state: String?
-  @Flag(help: "A damaged journal is put aside; its last backup, or an empty one, takes its place.") var startFresh =
+  @Flag(help: "A damaged journal is renamed and kept; its last backup, or an empty one, takes its place.")
+  var startFresh =
     false
 
   /// What is done about a file that is there already.

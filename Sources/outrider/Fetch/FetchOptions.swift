@@ -31,7 +31,7 @@ enum FetchOptions {
     options.fileMode = 0o666 & ~mask()
     // What other commands left waits for them.
     options.takesUpOpenJobs = false
-    // Somebody named the file: one that isn't there is told at once.
+    // The user named the file: one that isn't there is told at once.
     options.retestsPublication = false
     // A person chose the volume, which may be small; a body without end must not take all of a large one.
     options.freeSpace = FreeSpacePolicy(minimum: 1 << 20, percent: 3, maximum: 512 << 20)

@@ -1,5 +1,4 @@
 internal import Basics
-internal import Foundation
 internal import Hashing
 internal import LinuxSystem
 

@@ -58,7 +58,7 @@ struct FetchPlan: Sendable {
     var (urls, names): ([String], [String]) = ([], [])
     var seen: Set<FetchNames.Spelling> = []
     for entry in entries {
-      // Whoever lists a file twice wants it once.
+      // A file that is listed twice is wanted once.
       guard seen.insert(FetchNames.Spelling(text: entry.url)).inserted else { continue }
       let place = entry.place.map { "\($0): " } ?? ""
       let url: ParsedURL

@@ -90,7 +90,7 @@ enum FetchRow {
     text + String(repeating: " ", count: max(0, columns - width(text)))
   }
 
-  /// Cells of a terminal, rather too many than too few; wcwidth(3) would ask a locale that nobody sets.
+  /// Cells of a terminal, rather too many than too few; wcwidth(3) would ask a locale that isn't set.
   private static func width(of character: Character) -> Int {
     let scalars = character.unicodeScalars
     let isEmoji = scalars.contains { $0.properties.isEmojiPresentation || $0 == "\u{fe0f}" }

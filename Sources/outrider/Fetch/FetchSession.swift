@@ -30,7 +30,7 @@ final class FetchSession: Sendable {
     advice.hasProxyCredential = FetchOptions.hasCredential(engineOptions.transport.proxy)
     var options = AssetStore.Options()
     options.startFresh = command.place.startFresh
-    // Whoever types them, or lists them in a file, may have many.
+    // A user who types them, or lists them in a file, may have many.
     options.maxOpenJobsPerApp = 1_000_000
     try plan.makeDirectory()
     let opened = try FetchState.open(command.place.state, options)
@@ -99,7 +99,7 @@ final class FetchSession: Sendable {
     heads.sync {}
     begun.staging?.end()
     let wall = SystemClock().wall
-    // Everything was told here and now: nothing waits for a recipient. Whoever repeats this command finds all of it.
+    // Everything was told here and now: nothing waits for a recipient. The same command finds all of it again.
     _ = try? store.retention.forgetSettled(
       app: FetchPlan.app, keeping: Self.keptDownloads, sparing: view.jobs,
       recording: published + view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
@@ -121,7 +121,7 @@ final class FetchSession: Sendable {
 
   private func listen() {
     Interrupts.onSignal { [self] number in
-      // Whoever asks twice doesn't want to wait; what is on the disk is good for the next time.
+      // A second signal means that the user doesn't want to wait; what is on the disk is good for the next time.
       guard stop(number == SIGINT ? 130 : 75) else {
         view.leaveTerminal()
         Exit.leave(number == SIGINT ? 130 : 75)

@@ -1,7 +1,6 @@
 internal import AssetModel
 internal import AssetStore
 internal import Downloads
-internal import Foundation
 internal import LinuxSystem
 
 /// The journals of other commands with the default state folder: of those that run now, and of those that ran while another

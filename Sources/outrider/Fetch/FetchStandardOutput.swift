@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LinuxSystem
 
-/// Hands a file that is complete to whoever reads standard output, with `--output -`.
+/// Hands a file that is complete to the reader of standard output, with `--output -`.
 enum FetchStandardOutput {
   /// The file stays where something goes wrong: the same command only has to hand it over then.
   static func send(_ path: String) throws(SystemCallError) {

@@ -13,7 +13,7 @@ enum FetchState {
     return "\(base)/outrider/fetch"
   }
 
-  /// Foundation asks the account for its home, whatever HOME says; everybody else asks HOME first.
+  /// Foundation asks the account for its home, whatever HOME says; other programs ask HOME first.
   static func base(_ environment: [String: String], accountHome: String?) -> String? {
     if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state }
     let homes = [environment["HOME"], accountHome].compactMap { $0 }

@@ -1,6 +1,6 @@
 internal import Downloads
 
-/// What stops downloads until somebody does something: the same for all that it stops, however the free space changes.
+/// What stops downloads until the user does something: the same for all that it stops, however the free space changes.
 enum FetchStop: Hashable {
   case disk(SpaceShortage)
   case volume(Int32, mount: String)

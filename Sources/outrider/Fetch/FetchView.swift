@@ -14,7 +14,7 @@ final class FetchView: Sendable {
 
   private let state: Mutex<State>
   private let isQuiet: Bool
-  /// Standard output is for a file, and its path is nothing that anybody could use.
+  /// Standard output is for a file, and it has no path to show.
   private let hidesResults: Bool
 
   init(_ options: FetchOutputOptions, advice: FetchAdvice, hidesResults: Bool) {

@@ -5,7 +5,7 @@ internal import LinuxSystem
 
 /// How a fetch says things.
 enum FetchWords {
-  /// Why a download doesn't move. What stops the whole command isn't a wait: somebody has to do something.
+  /// Why a download doesn't move. What stops the whole command isn't a wait: the user has to do something.
   static func wait(_ explanation: Explanation) -> String {
     switch explanation.cause {
     case .disk(let shortage): return "stops: \(stop(shortage))"
@@ -45,7 +45,7 @@ enum FetchWords {
     explanation.endsIn.map { String(format: " for %.0f s", $0) } ?? ""
   }
 
-  /// How long `bytes` take at that rate; nil: nobody knows.
+  /// How long `bytes` take at that rate; nil: unknown.
   static func timeLeft(_ bytes: Int64?, at bytesPerSecond: Double) -> String? {
     guard let bytes, bytesPerSecond >= 1 else { return nil }
     let exact = (Double(max(0, bytes)) / bytesPerSecond).rounded(.up)

@@ -47,7 +47,7 @@ enum DetachedProcess {
   }
 
   /// Leaves what a process inherited that the programs which it starts mustn't have: a shell's descriptors, which may be
-  /// locks or pipes whose readers wait for their end, and a folder whose volume somebody wants to unmount.
+  /// locks or pipes whose readers wait for their end, and a folder whose volume the user wants to unmount.
   static func forgetSurroundings() {
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
       guard let number = Int32(name), number > channel else { continue }

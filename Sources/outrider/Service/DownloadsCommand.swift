@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import AssetModel
-internal import Foundation
 internal import ServiceProtocol
 
 struct DownloadsCommand: AsyncParsableCommand {
@@ -101,7 +100,7 @@ enum DownloadText {
     percent(download).map { "\($0) %" } ?? ServiceWords.size(download.receivedBytes)
   }
 
-  /// nil: nobody knows of how much.
+  /// nil: the total isn't known.
   static func percent(_ download: DownloadSummary) -> Int? {
     guard let total = download.totalBytes else { return nil }
     return total > 0 ? ServiceWords.percent(Double(download.receivedBytes) / Double(total)) : 100

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import Glibc
 internal import ServiceProtocol
 internal import Synchronization
@@ -15,7 +14,7 @@ struct DownloadsWatch: Sendable {
     if view.isTerminal { Interrupts.onWindowChange { view.draw() } }
     let drawing = Task {
       while !Task.isCancelled {
-        // Progress comes more often than anybody reads it.
+        // Progress comes more often than a person can read it.
         view.drawChanges()
         try await Task.sleep(for: .milliseconds(100))
       }
@@ -176,7 +175,7 @@ final class LiveTable: Sendable {
     }
   }
 
-  /// What was drawn last stays: it is what somebody wanted to see.
+  /// What was drawn last stays: it is what the user wanted to see.
   func leave() {
     guard isTerminal else { return }
     state.withLock { state in

@@ -1,5 +1,4 @@
 internal import AssetModel
-internal import Foundation
 internal import Glibc
 internal import ServiceProtocol
 internal import Synchronization
@@ -26,7 +25,7 @@ final class GateProgress: Sendable {
     state = Mutex(State(board: InstallBoard(app)))
   }
 
-  /// Whoever stops watching doesn't stop the installation.
+  /// A user who stops watching doesn't stop the installation.
   func sayOnInterrupt() {
     Interrupts.onInterrupt { [self] in
       erase()

@@ -36,7 +36,7 @@ struct RunsCommand: AsyncParsableCommand {
         Output.note("no extension has run yet; outrider explain ID says what an app waits for")
       } else {
         RunText.table(runs).print()
-        // What a table has no room for, of the one that somebody asked for or that is news.
+        // What a table has no room for, of the one that the user asked for or that is news.
         if let last = runs.last { for line in RunText.details(last) { Output.line(line) } }
       }
       Exit.leave(0)

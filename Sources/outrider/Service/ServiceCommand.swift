@@ -10,7 +10,7 @@ struct ServiceCommand: AsyncParsableCommand {
     commandName: "service", abstract: "Sets the service up, shows it, stops it.",
     discussion: """
       Every command that needs the service starts it. Units of systemd start it at login instead, so that periodic \
-      wakes happen without anybody's command.
+      wakes happen without a command.
 
       EXAMPLES
         outrider service status

@@ -18,13 +18,13 @@ struct ServiceFeed: Sendable {
   /// nil: all.
   var app: String?
   var questions: [ClientRequest]
-  /// Seconds after which a service that has gone away is started again; nil: somebody else may start it.
+  /// Seconds after which a service that has gone away is started again; nil: that is left to others.
   var restartsAfter: Duration?
 
-  /// More than these that nobody has taken begin a connection anew, with another snapshot.
+  /// More than these that haven't been taken begin a connection anew, with another snapshot.
   private static let maxWaiting = 1 << 14
 
-  /// Ends with `failed`, or when nobody reads any more.
+  /// Ends with `failed`, or when its reader has gone.
   func items() -> AsyncStream<Item> {
     AsyncStream(bufferingPolicy: .bufferingOldest(Self.maxWaiting)) { continuation in
       let task = Task {
@@ -92,7 +92,7 @@ struct ServiceFeed: Sendable {
   /// Collects the answers of one connection.
   ///
   /// @unchecked Sendable: `waiter` is set before the first question; the rest is touched on the reading thread, or, where the
-  /// connection has ended, by whoever asks, before that returns.
+  /// connection has ended, by the thread that asks, before that returns.
   private final class Answers: @unchecked Sendable {
     var waiter: CheckedContinuation<Void, any Error>?
     private var replies: [Reply?]

@@ -47,7 +47,7 @@ struct ServiceLogCommand: AsyncParsableCommand {
   }
 }
 
-/// A log that others write and, from time to time, put aside.
+/// A log that the service writes and, from time to time, renames.
 struct LogFile {
   var path: String
 

@@ -27,7 +27,7 @@ struct ServiceUnits: Sendable {
     [(Self.socket, socketUnit), (Self.service, serviceUnit)]
   }
 
-  /// systemd makes the folder and keeps the socket while the service is upgraded: whoever connects meanwhile waits.
+  /// systemd makes the folder and keeps the socket while the service is upgraded: clients that connect meanwhile wait.
   var socketUnit: String {
     // %t is XDG_RUNTIME_DIR of the user manager.
     let path = place.state == nil ? "%t/outrider/\(ServicePaths.socketName)" : Self.escaped(place.paths.socket)

@@ -197,7 +197,7 @@ enum SettingKey: String, CaseIterable, ExpressibleByArgument {
     ![.isLowPower, .isMetered, .language, .essentialWaitSeconds, .backgroundWaitSeconds].contains(self)
   }
 
-  /// Nobody has set it: it is as the machine says.
+  /// It isn't set: it is as the machine says.
   func isLive(_ settings: SettingsSummary) -> Bool {
     switch self {
     case .isLowPower: !settings.isLowPowerSet
