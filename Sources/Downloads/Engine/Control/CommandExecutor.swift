@@ -59,7 +59,7 @@ final class CommandExecutor: EnginePart {
     switch job.step(for: command, now: clock.now, boot: clock.boot) {
     case .nothing: break
     case .change(let change): handle(.begin(change))
-    case .removeLeftover: removeLeftover(of: record)
+    case .removeLeftover: removeFiles(of: record, then: nil)
     case .enqueue: enqueue(record)
     case .add(let supersession): additions.add(supersession, inheriting: nil)
     }
@@ -80,8 +80,7 @@ final class CommandExecutor: EnginePart {
     for effect in changes.handle(event) {
       switch effect {
       case .leaveQueues(let id): leaveQueues(id)
-      case .removeFiles(let record):
-        removeFiles(of: record) { engine in engine.commands.handle(.filesRemoved(record.id)) }
+      case .removeFiles(let record): removeFiles(of: record, then: .filesRemoved(record.id))
       case .lookForName(let record): lookForName(of: record)
       case .commit(let record): commit(record)
       case .enter(let disposition, let record): engine.enter(disposition, record)
@@ -118,13 +117,10 @@ final class CommandExecutor: EnginePart {
     }
   }
 
-  /// The engine isn't closed before it is done, or files would stay that no later run removes.
-  private func removeLeftover(of record: JobRecord) {
+  /// `event`: what the removal answers; nil: nothing waits for it. The engine isn't closed before it is done, or files would
+  /// stay that no later run removes.
+  private func removeFiles(of record: JobRecord, then event: JobChanges.Event?) {
     engine.outstanding += 1
-    removeFiles(of: record) { engine in engine.outstanding -= 1 }
-  }
-
-  private func removeFiles(of record: JobRecord, _ then: @escaping Mailbox.Message) {
     let specification = record.specification
     let (files, roots, mailbox) = (files, engine.options.containerRoots, mailbox)
     let names = stagingNames(specification, upTo: record.generation)
@@ -132,7 +128,10 @@ final class CommandExecutor: EnginePart {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       for name in names { destination?.removeStaging(name) }
-      mailbox.post(then)
+      mailbox.post { engine in
+        engine.outstanding -= 1
+        if let event { engine.commands.handle(event) }
+      }
     }
   }
 
