@@ -28,7 +28,7 @@ extension RoomKeeper {
     switch result {
     case .success(.granted(let bytes)):
       job.allowance.extended(by: bytes)
-      if job.machine.next != nil { return endings.continueStopping(job) }
+      if job.machine.isDecided { return endings.continueStopping(job) }
       if job.machine.isOpening { return opening.admit(job) }
       for segment in job.segments where segment.isWaitingForAllowance {
         segment.isWaitingForAllowance = false

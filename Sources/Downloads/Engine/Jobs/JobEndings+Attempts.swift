@@ -6,7 +6,7 @@ internal import LinuxSystem
 extension JobEndings {
   /// One segment of several is given up quietly; the last one ends the attempt.
   func attemptFailed(_ job: ActiveJob, _ segment: Segment, _ problem: TransferProblem, retryAfter: Duration?) {
-    guard job.machine.next == nil else { return }
+    guard !job.machine.isDecided else { return }
     let failure = SourceTable.Failure(
       problem: problem, retryAfter: retryAfter, origin: engine.originNumber(segment.request.url))
     if chunked.switchesSource(job, segment, problem.description, failure) { return }

@@ -11,7 +11,8 @@ internal import AssetModel
 ///     └───────────────────── reopened ────────────────────────┘ └──► suspectingPortal ──► retiring
 /// ```
 struct JobMachine: Equatable {
-  enum Phase: Equatable {
+  /// Indirect, so that it is looked at without a copy of what it carries: each received buffer asks for it.
+  indirect enum Phase: Equatable {
     /// Its partial file is being looked at. `next`: what follows when that is done; nil: the request.
     case opening(next: NextStep?)
     case transferring
@@ -90,14 +91,23 @@ struct JobMachine: Equatable {
     }
   }
 
+  /// Whether a step was decided that hasn't happened yet.
+  var isDecided: Bool {
+    switch phase {
+    case .opening(nil), .verifying(nil): false
+    case .opening, .verifying, .stopping: true
+    case .transferring, .concluding, .publishing, .suspectingPortal, .retiring: false
+    }
+  }
+
   var isOpening: Bool { if case .opening = phase { true } else { false } }
-  var isTransferring: Bool { phase == .transferring }
+  var isTransferring: Bool { if case .transferring = phase { true } else { false } }
   /// Whether it makes room at once where that is wanted.
   var canStop: Bool { isOpening || isTransferring }
   /// It ends as soon as nothing is on its way any more.
   var isStopping: Bool {
     if case .stopping = phase { return true }
-    return isOpening && next != nil
+    return isOpening && isDecided
   }
 
   /// Nothing can be asked of it before its slot is free.
@@ -126,7 +136,7 @@ struct JobMachine: Equatable {
       if needsCheckpoint, next.keepsBytes { return [.checkpoint] }
       phase = .concluding(next)
       return [.conclude(next)]
-    case .began: if phase == .opening(next: nil) { phase = .transferring }
+    case .began: if isOpening, !isDecided { phase = .transferring }
     case .verifying: if case .concluding(.verify) = phase { phase = .verifying(next: nil) }
     case .verified:
       guard case .verifying(let next?) = phase else { return [] }
@@ -204,7 +214,7 @@ struct JobMachine: Equatable {
       if accepts(.pause) { return decide(.pause) }
     case .cancel: if accepts(.cancel) { return decide(.cancel) }
     // It is about to wait for something, or was just asked to.
-    case .resume: if !isEnding, next == nil, commands.isEmpty { return [] }
+    case .resume: if !isEnding, !isDecided, commands.isEmpty { return [] }
     case .setClass(let wanted) where !isEnding:
       guard transferClass != wanted else { return [] }
       return [.setClass(wanted)] + handle(.decided(.yield))

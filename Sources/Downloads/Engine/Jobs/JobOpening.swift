@@ -109,7 +109,7 @@ final class JobOpening: EnginePart {
 
   /// Room and allowance first, then the network.
   func admit(_ job: ActiveJob) {
-    if job.machine.next != nil { return endings.continueStopping(job) }
+    if job.machine.isDecided { return endings.continueStopping(job) }
     let need = job.total.map { max(0, $0 - job.arrivedBytes) }
     if need != 0, let shortage = room.shortageOfAll(of: job, starts: true) {
       return endings.stop(job, then: .hold(.disk(shortage), after: nil))

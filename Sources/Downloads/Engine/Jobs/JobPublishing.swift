@@ -109,7 +109,7 @@ final class JobPublishing: EnginePart {
 
   /// The file stays, and the newest download of it is one that finished with it.
   func finishUnchanged(_ job: ActiveJob, _ known: KnownVersion) {
-    guard job.machine.next == nil else { return endings.continueStopping(job) }
+    guard !job.machine.isDecided else { return endings.continueStopping(job) }
     job.record.state = .finished
     job.record.wait = nil
     job.record.partial = known.partial

@@ -6,7 +6,7 @@ internal import LinuxSystem
 extension BodyReceiver {
   /// Before a file grows beyond what a killed service may lose, the journal learns how to find it again.
   func journalIdentity(_ job: ActiveJob) {
-    guard !job.file.identity.isJournalled, !job.file.identity.isOnItsWay, job.machine.next == nil,
+    guard !job.file.identity.isJournalled, !job.file.identity.isOnItsWay, !job.machine.isDecided,
       let file = job.file.staging
     else { return }
     // A size that is only a guess bounds nothing.
@@ -72,7 +72,7 @@ extension BodyReceiver {
   static let checkpointInterval: Duration = .seconds(2)
 
   func checkpointIfDue(_ job: ActiveJob, _ now: Duration) {
-    guard !job.file.checkpoint.isInFlight, job.machine.next == nil,
+    guard !job.file.checkpoint.isInFlight, !job.machine.isDecided,
       now - job.file.checkpoint.last >= Self.checkpointInterval,
       job.file.unsynchronisedBytes >= Self.checkpointBytes
     else { return }

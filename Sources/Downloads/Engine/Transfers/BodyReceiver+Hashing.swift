@@ -65,13 +65,13 @@ extension BodyReceiver {
 
   private func chunkHashed(_ index: Int, isRight: Bool, _ job: ActiveJob) {
     job.file.hashing.chunks -= 1
-    let isBlamed = !isRight && job.machine.next == nil && chunked.bansSender(ofChunk: index, job)
+    let isBlamed = !isRight && !job.machine.isDecided && chunked.bansSender(ofChunk: index, job)
     let isWorthwhile = job.file.chunks?.verified(index, isRight: isRight, isBlamed: isBlamed) ?? true
     if !isRight {
       job.file.evidence.hadBadChunk = job.file.evidence.hadBadChunk || !isBlamed
       events.send(.note(job.id, "chunk \(index) had the wrong digest and is fetched again"))
     }
-    if !isWorthwhile, job.machine.next == nil {
+    if !isWorthwhile, !job.machine.isDecided {
       return endings.stop(
         job,
         then: .fail(

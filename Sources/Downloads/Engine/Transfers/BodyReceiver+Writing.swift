@@ -121,7 +121,7 @@ extension BodyReceiver {
   }
 
   func holdIfShort(_ job: ActiveJob) {
-    if job.machine.next == nil, let shortage = room.shortage(of: job, starts: false) {
+    if !job.machine.isDecided, let shortage = room.shortage(of: job, starts: false) {
       endings.stop(job, then: .hold(.disk(shortage), after: nil))
     }
   }

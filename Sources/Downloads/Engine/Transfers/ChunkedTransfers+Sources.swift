@@ -47,7 +47,7 @@ extension ChunkedTransfers {
   func switchesSource(
     _ job: ActiveJob, _ segment: Segment, _ why: String, _ failure: SourceTable.Failure?, isFailure: Bool = true
   ) -> Bool {
-    guard job.machine.next == nil, job.file.chunks != nil, job.sources.hasOther(than: segment.source) else {
+    guard !job.machine.isDecided, job.file.chunks != nil, job.sources.hasOther(than: segment.source) else {
       return false
     }
     if isFailure {
@@ -67,7 +67,7 @@ extension ChunkedTransfers {
   func endTransfer(_ job: ActiveJob, _ segment: Segment, _ next: NextStep) {
     guard case .fail(let failure) = next else { return endings.stop(job, then: next) }
     if switchesSource(job, segment, failure.detail, nil) { return }
-    if job.sources.urls.count > 1, job.segments.count > 1, job.machine.next == nil {
+    if job.sources.urls.count > 1, job.segments.count > 1, !job.machine.isDecided {
       // Others still bring something of it.
       job.sources.failed(segment.source, with: nil)
       return abandon(segment, of: job)

@@ -107,7 +107,7 @@ final class ChunkedTransfers: EnginePart {
     let continues =
       !job.planner.mayBeRangeless && (job.segments.isEmpty || engine.scheduler.permitsConnection(of: job.id))
     engine.needsSchedule = true
-    guard !continues || !addSegment(job), job.machine.next == nil else { return }
+    guard !continues || !addSegment(job), !job.machine.isDecided else { return }
     bodies.finishChunksIfDone(job)
   }
 

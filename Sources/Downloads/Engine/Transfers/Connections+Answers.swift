@@ -15,7 +15,7 @@ extension Connections {
   }
 
   func transfer(_ id: TransferID, answered head: ResponseHead) -> HeadVerdict {
-    guard let segment = segments[id], let job = engine.active[segment.job], job.machine.next == nil else {
+    guard let segment = segments[id], let job = engine.active[segment.job], !job.machine.isDecided else {
       return .abort
     }
     if network.isProxied(segment.request.url) { network.proxyHealth.answered() }

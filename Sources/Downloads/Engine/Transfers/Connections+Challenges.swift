@@ -32,7 +32,7 @@ extension Connections {
       await answer(question.challenge)
     }.put { reply in
       mailbox.post { engine in
-        guard let job = engine.job(id, run), job.machine.next == nil,
+        guard let job = engine.job(id, run), !job.machine.isDecided,
           let segment = job.segments.first(where: { $0.transfer == transfer })
         else { return }
         segment.question = nil

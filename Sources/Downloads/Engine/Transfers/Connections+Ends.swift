@@ -11,7 +11,7 @@ extension Connections {
     bodies.charge(job, besides)
     job.allowance.charge(besides)
     noteEdge(job, segment, end)
-    guard job.machine.next == nil else {
+    guard !job.machine.isDecided else {
       job.segments.removeAll { $0 === segment }
       return
     }
