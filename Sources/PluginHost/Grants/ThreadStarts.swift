@@ -1,4 +1,5 @@
-/// Threads that were granted and that may not have begun, by who makes each: until it has begun it isn't listed, and many may be asked for at once.
+/// Threads that were granted and that may not have begun, by who makes each: until it has begun it isn't listed, and many may be
+/// asked for at once.
 /// A pure value.
 struct ThreadStarts: Equatable {
   /// A granted thread has begun by then where its maker didn't have to wait for a processor.

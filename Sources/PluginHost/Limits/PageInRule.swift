@@ -4,7 +4,8 @@ internal import LinuxSystem
 ///
 /// The kernel charges a file page to the cgroup of the process that touches it first, and never charges pages again
 /// that are cached already. From a cold cache a runner pays for every page of its libraries and its data, and its few MiB are
-/// reclaimed and read again without end. Pages that the host brings in are charged to the host's own cgroup, where they belong: they are cache.
+/// reclaimed and read again without end. Pages that the host brings in are charged to the host's own cgroup, where they belong:
+/// they are cache.
 struct PageInRule: Equatable {
   /// What one turn looks at; a mapping may be as large as its file claims to be.
   static let maxBytesPerTurn: UInt64 = 1 << 30
