@@ -130,11 +130,7 @@ import Testing
     await scene.service.tryPostponed()
     #expect(await scene.service.isPostponed(scene.key))
     #expect(await scene.service.received(scene.value) == 0)
-    try scene.setReadable(true)
-    await scene.service.tryPostponed()
-    #expect(await scene.service.isNothingPostponed)
-    #expect(await scene.service.received(scene.value) == 100)
-    try await scene.end()
+    try await expectDelivered(scene)
   }
 
   @Test("An event of a job whose download can't be found out is kept until it can")
@@ -145,6 +141,11 @@ import Testing
     await scene.service.tryPostponed()
     #expect(await !scene.service.isNothingPostponed)
     #expect(await scene.service.received(scene.value) == 0)
+    try await expectDelivered(scene)
+  }
+
+  /// The journal can be read again, and the end of the download is told then.
+  private func expectDelivered(_ scene: Scene) async throws {
     try scene.setReadable(true)
     await scene.service.tryPostponed()
     #expect(await scene.service.isNothingPostponed)

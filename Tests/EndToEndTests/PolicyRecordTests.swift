@@ -17,6 +17,20 @@ import Testing
     try #require(chmod(path, mode) == 0)
   }
 
+  /// C: whether a file of a folder can be opened.
+  private static let has = """
+    #include <fcntl.h>
+    #include <stdio.h>
+    #include <unistd.h>
+    static int has(const char *folder, const char *name) {
+      char path[512];
+      snprintf(path, sizeof path, "%s/%s", folder, name);
+      int file = open(path, O_RDONLY);
+      if (file >= 0) close(file);
+      return file >= 0;
+    }
+    """
+
   @Test("files whose names no terminal may see, or that are longer than a report's line, are recorded as they are")
   func names() throws {
     let data = try Self.data()
@@ -109,16 +123,7 @@ import Testing
     try LibraryTests.compile(
       """
       #include <dirent.h>
-      #include <fcntl.h>
-      #include <stdio.h>
-      #include <unistd.h>
-      static int has(const char *folder, const char *name) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        int file = open(path, O_RDONLY);
-        if (file >= 0) close(file);
-        return file >= 0;
-      }
+      \(Self.has)
       int names(const char *folder) {
         DIR *list = opendir(folder);
         int count = 0;
@@ -153,16 +158,7 @@ import Testing
     try Self.write("\(data)/index")
     try LibraryTests.compile(
       """
-      #include <fcntl.h>
-      #include <stdio.h>
-      #include <unistd.h>
-      static int has(const char *folder, const char *name) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        int file = open(path, O_RDONLY);
-        if (file >= 0) close(file);
-        return file >= 0;
-      }
+      \(Self.has)
       int pages(const char *folder) {
         int found = has(folder, "index");
         for (int i = 0; i < 4; i++) {
