@@ -46,8 +46,7 @@ extension RunningHash {
 
     init(_ function: Function) {
       pointer = Self.allocated()
-      let isReady = EVP_DigestInit_ex(pointer, function.implementation, nil) == 1
-      precondition(isReady, "EVP_DigestInit_ex: OpenSSL refuses \(function.rawValue)")
+      precondition(EVP_DigestInit_ex(pointer, function.implementation, nil) == 1, "EVP_DigestInit_ex: no memory")
     }
 
     init(copying other: Context) {
@@ -80,12 +79,27 @@ extension RunningHash {
 }
 
 extension RunningHash.Function {
-  fileprivate var implementation: OpaquePointer? {
+  fileprivate var implementation: OpaquePointer {
     switch self {
-    case .md5: EVP_md5()
-    case .sha256: EVP_sha256()
-    case .sha512: EVP_sha512()
-    case .sha512256: EVP_sha512_256()
+    case .md5: Self.md5Implementation
+    case .sha256: Self.sha256Implementation
+    case .sha512: Self.sha512Implementation
+    case .sha512256: Self.sha512256Implementation
     }
+  }
+
+  // Looked up once: EVP_sha256(3) and its like are looked up anew for every hash (crypto(7), "Performance"), which costs as
+  // much as hashing a short text. Any thread may use them.
+  private nonisolated(unsafe) static let md5Implementation = fetched(.md5)
+  private nonisolated(unsafe) static let sha256Implementation = fetched(.sha256)
+  private nonisolated(unsafe) static let sha512Implementation = fetched(.sha512)
+  private nonisolated(unsafe) static let sha512256Implementation = fetched(.sha512256)
+
+  private static func fetched(_ function: Self) -> OpaquePointer {
+    _ = RunningHash.isKeptAtExit
+    guard let implementation = EVP_MD_fetch(nil, function.rawValue, nil) else {
+      preconditionFailure("EVP_MD_fetch: OpenSSL refuses \(function.rawValue)")
+    }
+    return implementation
   }
 }

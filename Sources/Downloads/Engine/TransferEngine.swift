@@ -52,7 +52,6 @@ final class TransferEngine: EnginePart {
   /// Runs until the engine was closed and everything is safe.
   func run() {
     while true {
-      events.gather()
       bodies.followWritesInPlace()
       for message in mailbox.take() { message(self) }
       let now = clock.boot
@@ -65,10 +64,11 @@ final class TransferEngine: EnginePart {
       if origins.isCrowded { forgetOrigins() }
       if needsSchedule { schedule(now) }
       records.ask()
-      events.flush()
+      // Nothing else comes soon that the last ones could wait for.
+      if active.isEmpty { events.flush() } else { events.flushIfDue() }
       if isClosing, isIdle { return }
       if isIdle, let deadline = nextDeadline() { clock.idles(until: deadline) }
-      transport.poll { needsSchedule || bodies.writtenInPlace != nil ? .zero : timeLeft() }
+      transport.poll { timeLeft() }
     }
   }
 
@@ -89,7 +89,12 @@ final class TransferEngine: EnginePart {
       && records.reads.isIdle
   }
 
-  private func timeLeft() -> Duration { nextDeadline().map { max(.zero, $0 - clock.boot) } ?? .seconds(60) }
+  /// Until the loop has something to do that no message tells of.
+  private func timeLeft() -> Duration {
+    if needsSchedule || bodies.writtenInPlace != nil { return .zero }
+    let untilDeadline = nextDeadline().map { max(.zero, $0 - clock.boot) } ?? .seconds(60)
+    return min(untilDeadline, events.timeLeft ?? untilDeadline)
+  }
 
   private func nextDeadline() -> Duration? {
     var earliest = due.first?.until
