@@ -35,4 +35,16 @@ package struct Heap<Element> {
     }
     return top
   }
+  /// The first `count` of those that are asked for, in order; the heap stays as it is. Looks at few others: an element
+  /// comes after its parent, so only children of what was looked at can be next.
+  @inlinable package func first(_ count: Int, where isAskedFor: (Element) -> Bool) -> [Element] {
+    var found: [Element] = []
+    var next = Heap<Int> { goesBefore(elements[$0], elements[$1]) }
+    if !elements.isEmpty { next.push(0) }
+    while found.count < count, let index = next.pop() {
+      if isAskedFor(elements[index]) { found.append(elements[index]) }
+      for child in [2 * index + 1, 2 * index + 2] where child < elements.count { next.push(child) }
+    }
+    return found
+  }
 }

@@ -16,6 +16,8 @@ import Testing
         #expect(heap.pop() == (model.isEmpty ? nil : model.removeFirst()), "seed \(seed)")
       }
       #expect(heap.first == model.first && heap.elements.sorted() == model, "seed \(seed)")
+      let count = Int.random(in: 0..<20, using: &random)
+      #expect(heap.first(count) { $0 % 3 != 0 } == Array(model.filter { $0 % 3 != 0 }.prefix(count)), "seed \(seed)")
     }
   }
 }

@@ -298,12 +298,11 @@ package struct Scheduler {
     return best.entry
   }
 
-  /// Jobs of the same queue that will probably go soon after `entry`, the first first.
+  /// Jobs of the same queue that go after `entry` unless others come, the first first.
   func upcoming(like entry: Entry, atMost count: Int) -> [JobID] {
     let key = AppClass(app: entry.app, transferClass: entry.transferClass)
     guard let heap = queues[key]?.byOrigin[entry.origin] else { return [] }
-    // The top levels of a heap hold nearly all of the next ones.
-    return heap.elements.prefix(2 * count).filter { !isStale($0) }.sorted { $0.goesBefore($1) }.prefix(count).map(\.id)
+    return heap.first(count) { !isStale($0) }.map(\.id)
   }
 
   /// The waiting jobs of a class, and since when each is in the queue.

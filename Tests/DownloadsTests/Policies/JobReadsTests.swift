@@ -71,6 +71,22 @@ import Testing
     #expect(!reads.wantsMore(of: 2) && reads.wantsMore(of: 3))
   }
 
+  @Test("what is known of jobs that come late doesn't keep the next ones from being read")
+  func makesRoom() {
+    var reads = JobReads()
+    for id in 1...JobReads.maxKnown { reads.know(Self.record(JobID(Int64(10_000 + id)))) }
+    #expect(!reads.wantsMore(of: 5000))
+    #expect(reads.start(Self.entry(JobID(1))) == nil)
+    #expect(reads.wantsMore(of: 5000, isMissing: true) && !reads.wantsMore(of: 0, isMissing: true))
+    let next = (2...JobReads.ahead).map { JobID(Int64($0)) } + [JobID(10_001)]
+    reads.readAhead(next)
+    #expect(reads.takeWanted() == [JobID(1)] + next.dropLast())
+    // Of what was known only what comes next is left.
+    #expect(Array(reads.known.keys) == [JobID(10_001)])
+    // One question at a time.
+    #expect(!reads.wantsMore(of: 5000, isMissing: true))
+  }
+
   @Test("every need is answered once, in order, and what is kept is bounded", arguments: 0..<50)
   func random(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -72,7 +72,7 @@ final class Additions: EnginePart {
     case .added(let id, let generation):
       let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
       // What a budget has promised to a job, and what an earlier one of its name has left, is for the journal to say.
-      if specification.budget == nil, generation == 1 { records.reads.know(record) }
+      if specification.budget == nil, generation == 1 { records.added(record) }
       let entry = engine.entry(of: record)
       // A person waits: whether the road is free is found out now.
       if entry.transferClass == .foreground { engine.origins[entry.origin].breaker.probeNow(now: clock.boot) }

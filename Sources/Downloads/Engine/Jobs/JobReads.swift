@@ -17,7 +17,7 @@ struct JobReads {
   static let maxAtOnce = 512
   /// Fewer than that, and the next ones are read: small files are through before a busy journal has answered for a few.
   static let lowWater = 64
-  /// So many of those that wait are looked at then, known or not.
+  /// So many of those that come next are known then.
   static let ahead = 256
 
   /// Records that were read or added, of jobs that wait, as the journal has them.
@@ -32,9 +32,10 @@ struct JobReads {
 
   var isIdle: Bool { needs.isEmpty && underWay == 0 }
 
-  /// Whether more records are to be read, where so many jobs wait.
-  func wantsMore(of waiting: Int) -> Bool {
-    known.count < Self.lowWater && waiting > known.count && !readsAhead && underWay == 0
+  /// Whether more records are to be read, where so many jobs wait. `isMissing`: the one that starts wasn't known, so the
+  /// journal is asked anyway, and what is known isn't what comes next.
+  func wantsMore(of waiting: Int, isMissing: Bool = false) -> Bool {
+    (isMissing ? waiting > 0 : known.count < Self.lowWater && waiting > known.count) && !readsAhead && underWay == 0
   }
 
   /// Whether the journal is asked for it.
@@ -65,10 +66,15 @@ struct JobReads {
 
   mutating func fail(_ id: JobID, withoutNetworkSince moment: Duration) { need(id) { $0.withoutNetwork = moment } }
 
+  /// `ids`: those that come next. What is known of others is forgotten where there is no room for them.
   mutating func readAhead(_ ids: [JobID]) {
     readsAhead = true
-    let room = Self.maxKnown - known.count - needs.count
-    for id in ids.filter({ !known.keys.contains($0) && !isReading($0) }).prefix(max(0, room)) { need(id) { _ in } }
+    let unknown = ids.filter { !known.keys.contains($0) && !isReading($0) }
+    if known.count + needs.count + unknown.count > Self.maxKnown {
+      let next = Set(ids)
+      known = known.filter { next.contains($0.key) }
+    }
+    for id in unknown.prefix(max(0, Self.maxKnown - known.count - needs.count)) { need(id) { _ in } }
   }
 
   private mutating func need(_ id: JobID, _ change: (inout Need) -> Void) {

@@ -10,10 +10,17 @@ final class JobRecords: EnginePart {
 
   /// A job has a slot: it starts at once where its record is known, or when it was read.
   func start(_ entry: Scheduler.Entry, _ now: Duration) {
-    if let record = reads.start(entry) { engine.start(entry, record, now) }
-    if reads.wantsMore(of: engine.scheduler.waitingCount) {
+    let record = reads.start(entry)
+    if let record { engine.start(entry, record, now) }
+    if reads.wantsMore(of: engine.scheduler.waitingCount, isMissing: record == nil) {
       reads.readAhead(engine.scheduler.upcoming(like: entry, atMost: JobReads.ahead))
     }
+  }
+
+  /// The record of a job that was just added and isn't in the queue yet. It is remembered where it will be among the next:
+  /// where all that wait are known. Otherwise it would take the place of those.
+  func added(_ record: JobRecord) {
+    if engine.scheduler.waitingCount <= reads.known.count { reads.know(record) }
   }
 
   /// Asks the journal for what is needed by now. Once in each turn of the loop.
