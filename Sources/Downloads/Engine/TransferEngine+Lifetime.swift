@@ -74,9 +74,9 @@ extension TransferEngine {
       bootIdentifier: now.bootIdentifier, boot: start.overflow ? .min : start.partialValue, wall: now.wall)
   }
 
-  func close(_ completion: @escaping @Sendable () -> Void) {
+  func close(_ reply: Reply<Void>) {
     isClosing = true
-    whenClosed.append(completion)
+    whenClosed.append(reply)
     for job in Array(active.values) where job.machine.canStop { endings.stop(job, then: .close) }
     // The last try of each: what the journal doesn't take now is told as lost.
     commands.performDeferred(clock.boot, isLast: true)
@@ -87,7 +87,7 @@ extension TransferEngine {
     events.flush()
     // Idle ones would stay open for as long as the closed engine is kept.
     transport.forgetConnections()
-    for completion in whenClosed { completion() }
+    for reply in whenClosed { reply.answer(()) }
     whenClosed = []
   }
 }

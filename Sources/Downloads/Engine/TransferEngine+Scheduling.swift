@@ -105,9 +105,9 @@ extension TransferEngine {
     return .nanoseconds(now.boot) - .nanoseconds(min(moment.elapsed(until: now), 24 * 3_600_000_000_000))
   }
 
-  /// The active job of that run, unless it is gone.
-  func job(_ id: JobID, _ run: UInt64) -> ActiveJob? {
-    guard let job = active[id], job.run == run else { return nil }
+  /// The job of that activation, unless it is over.
+  func job(_ activation: Activation) -> ActiveJob? {
+    guard let job = active[activation.job], job.run == activation.run else { return nil }
     return job
   }
 

@@ -25,7 +25,8 @@ final class TransferEngine: EnginePart {
   var outstanding = 0
   var lastSchedule: Duration = .zero
   var needsSchedule = true
-  var whenClosed: [@Sendable () -> Void] = []
+  /// Who waits for the end.
+  var whenClosed: [Reply<Void>] = []
   var lastNumber: UInt64 = 0
 
   init(
@@ -54,7 +55,7 @@ final class TransferEngine: EnginePart {
     while true {
       events.gather()
       bodies.followWritesInPlace()
-      for message in mailbox.take() { message(self) }
+      for message in mailbox.take() { handle(message) }
       let now = clock.boot
       // After the time was read: what was under way isn't measured by time that was slept through.
       network.noticeSleep()

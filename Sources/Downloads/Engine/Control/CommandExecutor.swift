@@ -113,7 +113,7 @@ final class CommandExecutor: EnginePart {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
-      mailbox.post { engine in engine.commands.handle(.lookedForName(record.id, isNamed: isNamed)) }
+      mailbox.post(.control(.change(.lookedForName(record.id, isNamed: isNamed))))
     }
   }
 
@@ -128,11 +128,13 @@ final class CommandExecutor: EnginePart {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       for name in names { destination?.removeStaging(name) }
-      mailbox.post { engine in
-        engine.outstanding -= 1
-        if let event { engine.commands.handle(event) }
-      }
+      mailbox.post(.control(.filesRemoved(event)))
     }
+  }
+
+  func filesRemoved(_ event: JobChanges.Event?) {
+    engine.outstanding -= 1
+    if let event { handle(event) }
   }
 
   func stagingName(_ specification: DownloadSpecification, _ generation: Int) -> String {

@@ -11,14 +11,15 @@ extension NetworkWatch {
     job.hasLookedForPortal = true
     // Commands wait until the slot is free.
     endings.handle(.suspectedPortal(failure), job)
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
-    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: false, ask: ask).put { isBehindPortal in
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        if isBehindPortal { engine.network.waitForLogin(job, failure) } else { engine.endings.fail(job, failure) }
-      }
+    let (activation, mailbox) = (job.activation, mailbox)
+    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: false, ask: ask).put {
+      mailbox.post(.job(activation, .lookedForPortal(failure, isThere: $0)))
     }
     return true
+  }
+
+  func lookedForPortal(_ job: ActiveJob, _ failure: TransferFailure, isThere: Bool) {
+    if isThere { waitForLogin(job, failure) } else { endings.fail(job, failure) }
   }
 
   static func mayBePortals(_ failure: TransferFailure) -> Bool {
@@ -50,17 +51,19 @@ extension NetworkWatch {
     guard conditions.isBehindPortal, !engine.isClosing else { return }
     let mailbox = mailbox
     // Silence is no way out of a portal.
-    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: true, ask: ask).put { isBehindPortal in
-      mailbox.post { engine in
-        guard engine.network.conditions.isBehindPortal else { return }
-        if isBehindPortal {
-          engine.network.portalCheckAt = engine.clock.boot + Self.portalCheck
-        } else {
-          var conditions = engine.network.conditions
-          conditions.isBehindPortal = false
-          engine.network.setConditions(conditions)
-        }
-      }
+    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: true, ask: ask).put {
+      mailbox.post(.control(.lookedForPortal(isThere: $0)))
+    }
+  }
+
+  func lookedForPortal(isThere: Bool) {
+    guard conditions.isBehindPortal else { return }
+    if isThere {
+      portalCheckAt = clock.boot + Self.portalCheck
+    } else {
+      var conditions = conditions
+      conditions.isBehindPortal = false
+      setConditions(conditions)
     }
   }
 }

@@ -15,16 +15,11 @@ extension RoomKeeper {
   func extend(_ job: ActiveJob, by missing: Int64) {
     let remaining = job.total.map { max(0, $0 - job.arrivedBytes) }
     guard let (least, most) = job.allowance.extend(by: missing, remaining: remaining) else { return }
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
-    journal.reserve(atLeast: least, upTo: most, for: id) { result in
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        engine.room.extended(job, result)
-      }
-    }
+    let (activation, mailbox) = (job.activation, mailbox)
+    journal.reserve(atLeast: least, upTo: most, for: job.id) { mailbox.post(.job(activation, .reserved($0))) }
   }
 
-  private func extended(_ job: ActiveJob, _ result: Result<JournalWriter.Grant, any Error>) {
+  func reserved(_ job: ActiveJob, _ result: Result<JournalWriter.Grant, any Error>) {
     switch result {
     case .success(.granted(let bytes)):
       job.allowance.extended(by: bytes)

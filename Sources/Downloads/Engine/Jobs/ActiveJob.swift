@@ -57,6 +57,7 @@ final class ActiveJob {
   }
 
   var id: JobID { record.id }
+  var activation: Activation { Activation(job: record.id, run: run) }
 
   /// The next activation trusts what the journal says of the file, and nothing else.
   func distrust(_ marker: String) {

@@ -39,24 +39,18 @@ extension JobEndings {
     let file = job.file.staging
     let names =
       removal == .everything ? commands.stagingNames(job.record.specification, upTo: job.record.generation) : []
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     job.file.lane.async {
       file?.discard()
       for name in names { destination.removeStaging(name) }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        engine.endings.handle(.filesRemoved, job)
-      }
+      mailbox.post(.job(activation, .filesRemoved))
     }
   }
 
   func commit(_ job: ActiveJob, _ attempt: Attempt?) {
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
-    journal.commit([.job(job.record)] + (attempt.map { [.attempt($0, id)] } ?? [])) { failure in
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        engine.endings.handle(.committed(failure.map(JournalFailure.init)), job)
-      }
+    let (activation, mailbox) = (job.activation, mailbox)
+    journal.commit([.job(job.record)] + (attempt.map { [.attempt($0, job.id)] } ?? [])) { failure in
+      mailbox.post(.job(activation, .committed(failure.map(JournalFailure.init))))
     }
   }
 }

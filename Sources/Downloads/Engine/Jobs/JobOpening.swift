@@ -47,19 +47,21 @@ final class JobOpening: EnginePart {
     guard let partial = job.record.partial, chunks == nil || !partial.verifiedChunks.isEmpty else {
       return salvage(job)
     }
-    let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
+    let (activation, boot, mailbox) = (job.activation, clock.bootIdentifier, mailbox)
     job.file.lane.async {
       let result = Result { () throws(SystemCallError) in
         try file.reopen(partial, boot: boot, chunks: chunks, comparing: compared)
       }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run), job.machine.isOpening else { return }
-        switch result {
-        case .success(nil): engine.opening.salvage(job)
-        case .success(let kept?): engine.opening.opened(job, kept)
-        case .failure(let error): engine.endings.fileFailed(job, error)
-        }
-      }
+      mailbox.post(.job(activation, .reopened(result)))
+    }
+  }
+
+  func reopened(_ job: ActiveJob, _ result: Result<StagingFile.Kept?, SystemCallError>) {
+    guard job.machine.isOpening else { return }
+    switch result {
+    case .success(nil): salvage(job)
+    case .success(let kept?): opened(job, kept)
+    case .failure(let error): endings.fileFailed(job, error)
     }
   }
 

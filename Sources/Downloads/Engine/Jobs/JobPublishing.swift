@@ -14,16 +14,13 @@ final class JobPublishing: EnginePart {
     guard let file = job.file.staging else { return }
     endings.handle(.publishing, job)
     job.record.wait = nil
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     let content = job.file.content
     job.file.content = nil
     if mayLeaveSlot(job, content) { engine.releaseSlot(of: job) }
     publisher.publish(
-      Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) { result in
-        mailbox.post { engine in
-          guard let job = engine.job(id, run) else { return }
-          engine.publishing.published(job, result)
-        }
+      Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) {
+        mailbox.post(.job(activation, .published($0)))
       })
   }
 
@@ -91,20 +88,24 @@ final class JobPublishing: EnginePart {
       return endings.fail(job, failure)
     }
     let hasChunks = job.file.chunks != nil
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     job.file.lane.async {
       let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
         (hasChunks ? nil : try file.checkpoint(at: size), try file.identity())
       }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        guard case .success(let (checkpoint, identity)) = result else { return engine.endings.fail(job, failure) }
-        engine.bodies.setIdentity(identity, job)
-        job.record.partial?.entity.total = size
-        if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
-        engine.endings.failAndKeep(job, failure)
-      }
+      mailbox.post(.job(activation, .keptForWantOfPlace(failure, size: size, result)))
     }
+  }
+
+  func keptForWantOfPlace(
+    _ job: ActiveJob, _ failure: TransferFailure, size: Int64,
+    _ result: Result<(Partial.Checkpoint?, FileIdentity), SystemCallError>
+  ) {
+    guard case .success(let (checkpoint, identity)) = result else { return endings.fail(job, failure) }
+    bodies.setIdentity(identity, job)
+    job.record.partial?.entity.total = size
+    if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
+    endings.failAndKeep(job, failure)
   }
 
   /// The file stays, and the newest download of it is one that finished with it.

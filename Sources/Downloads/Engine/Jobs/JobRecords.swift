@@ -22,12 +22,10 @@ final class JobRecords: EnginePart {
     guard !ids.isEmpty else { return }
     let mailbox = mailbox
     let read: @Sendable (any DownloadJournal) throws -> [JobRecord] = { try $0.jobs(ids) }
-    journal.read(read) { result in
-      mailbox.post { engine in engine.parts.records.answered(ids, result) }
-    }
+    journal.read(read) { mailbox.post(.control(.recordsRead(ids, $0))) }
   }
 
-  private func answered(_ ids: [JobID], _ result: Result<[JobRecord], any Error>) {
+  func answered(_ ids: [JobID], _ result: Result<[JobRecord], any Error>) {
     let found = result.map { Dictionary($0.map { ($0.id, $0) }) { first, _ in first } }
     for (id, need) in reads.answered(ids) {
       switch found {

@@ -138,7 +138,7 @@ extension Connections {
       if let chunks = segment.chunks, let list = job.file.chunks?.list {
         list.range(of: chunks.upperBound - 1).upperBound
       } else { job.record.specification.exactSize ?? entity.total }
-    let (id, run) = (job.id, job.run)
+    let activation = job.activation
     // A chunk list says more, and what it says counts more.
     let check = job.file.chunks == nil ? ContentCheck(head, from: offset) : nil
     let tail = offset == 0 ? [] : job.file.written.tail
@@ -147,7 +147,7 @@ extension Connections {
     let writer = BodyWriter(
       number: engine.number(), from: offset, to: end, wanted: wanted, comparing: tail, check: check, pool: bodies.pool
     ) { [unowned self] writer, buffer in
-      guard let job = engine.job(id, run) else { return }
+      guard let job = engine.job(activation) else { return }
       bodies.write(buffer, from: writer, of: job)
     }
     job.file.writers[writer.number] = writer
@@ -163,6 +163,6 @@ extension Connections {
     let record = engine.origins[number].record(of: engine.origins.name(of: number), now: clock.boot, moment: clock.now)
     engine.outstanding += 1
     let mailbox = mailbox
-    journal.commit([.origin(record)]) { _ in mailbox.post { $0.outstanding -= 1 } }
+    journal.commit([.origin(record)]) { _ in mailbox.post(.control(.originJournalled)) }
   }
 }

@@ -27,22 +27,21 @@ extension Connections {
     job.record.history.challenges += 1
     job.access.asked(question)
     segment.question = (question.challenge, clock.boot + engine.options.challengeTimeout)
-    let (id, run, mailbox, transfer) = (job.id, job.run, mailbox, segment.transfer)
+    let (activation, mailbox, transfer) = (job.activation, mailbox, segment.transfer)
     TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: ChallengeAnswer.performDefaultHandling) {
       await answer(question.challenge)
-    }.put { reply in
-      mailbox.post { engine in
-        guard let job = engine.job(id, run), !job.machine.isDecided,
-          let segment = job.segments.first(where: { $0.transfer == transfer })
-        else { return }
-        segment.question = nil
-        engine.connections.carryOut(
-          job.access.answered(
-            question, with: reply, host: segment.request.url.host,
-            engine.connections.authenticatorRequest(job, segment),
-            trustProblem: segment.trustProblem), job, segment)
-      }
-    }
+    }.put { mailbox.post(.transfer(activation, .challengeAnswered(transfer, question, $0))) }
+  }
+
+  func challengeAnswered(
+    _ job: ActiveJob, _ transfer: TransferID, _ question: Authenticator.Question, _ answer: ChallengeAnswer
+  ) {
+    guard !job.machine.isDecided, let segment = job.segments.first(where: { $0.transfer == transfer }) else { return }
+    segment.question = nil
+    carryOut(
+      job.access.answered(
+        question, with: answer, host: segment.request.url.host, authenticatorRequest(job, segment),
+        trustProblem: segment.trustProblem), job, segment)
   }
 
   func carryOut(_ verdict: Authenticator.Verdict, _ job: ActiveJob, _ segment: Segment) {
