@@ -19,7 +19,7 @@ struct Activation: Hashable, Sendable {
 }
 
 /// A caller that waits. It is answered once, also by an engine that is closed.
-struct Reply<Value: Sendable>: Sendable {
+struct EngineReply<Value: Sendable>: Sendable {
   private let continuation: CheckedContinuation<Value, any Error>
 
   init(_ continuation: CheckedContinuation<Value, any Error>) { self.continuation = continuation }

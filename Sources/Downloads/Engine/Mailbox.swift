@@ -22,9 +22,9 @@ final class Mailbox: Sendable {
   /// Asks the engine, and waits for what it answers.
   ///
   /// - Throws: `EngineClosed`, or what the engine answers with.
-  func ask<Value: Sendable>(_ request: (Reply<Value>) -> EngineRequest) async throws -> Value {
+  func ask<Value: Sendable>(_ request: (EngineReply<Value>) -> EngineRequest) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-      let reply = Reply(continuation)
+      let reply = EngineReply(continuation)
       if !post(.request(request(reply))) { reply.refuse() }
     }
   }

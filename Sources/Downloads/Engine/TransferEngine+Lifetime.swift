@@ -74,13 +74,13 @@ extension TransferEngine {
       bootIdentifier: now.bootIdentifier, boot: start.overflow ? .min : start.partialValue, wall: now.wall)
   }
 
-  func close(_ reply: Reply<Void>) {
+  func close(_ reply: EngineReply<Void>) {
     isClosing = true
     whenClosed.append(reply)
-    for job in Array(active.values) where job.machine.canStop { endings.stop(job, then: .close) }
+    for job in Array(active.values) where job.machine.canStop { parts.endings.stop(job, then: .close) }
     // The last try of each: what the journal doesn't take now is told as lost.
-    commands.performDeferred(clock.boot, isLast: true)
-    for id in commands.changes.pending.keys.sorted() { release(id) }
+    parts.commands.performDeferred(clock.boot, isLast: true)
+    for id in parts.commands.changes.pending.keys.sorted() { release(id) }
   }
 
   func closed() {

@@ -4,7 +4,7 @@ internal import Basics
 /// Updates of apps.
 extension Additions {
   /// Open jobs of an app as the journal has them, those included whose addition was asked for before this.
-  func openJobs(of app: String, _ reply: Reply<[JobRecord]>) {
+  func openJobs(of app: String, _ reply: EngineReply<[JobRecord]>) {
     guard !engine.isClosing else { return reply.refuse() }
     let mailbox = mailbox
     engine.outstanding += 1
@@ -18,19 +18,22 @@ extension Additions {
     journal.read(open) { mailbox.post(.control(.openJobsRead($0, reply))) }
   }
 
-  func openJobsRead(_ result: Result<[JobRecord], any Error>, _ reply: Reply<[JobRecord]>) {
+  func openJobsRead(_ result: Result<[JobRecord], any Error>, _ reply: EngineReply<[JobRecord]>) {
     engine.outstanding -= 1
     reply.answer(result)
   }
 
-  /// Puts `specification` in the place of an open job and lets it go on with the bytes that are there, which a digest
-  /// proves to be the same file's. A running job makes them durable first.
-  func supersede(_ id: JobID, with specification: DownloadSpecification, _ reply: Reply<AddResult>) {
-    guard !engine.isClosing else { return reply.refuse() }
+  /// What puts `specification` in the place of an open job and lets it go on with the bytes that are there, which a digest
+  /// proves to be the same file's. A running job makes them durable first. nil: the engine is closing.
+  func supersession(_ specification: DownloadSpecification, _ reply: EngineReply<AddResult>) -> Supersession? {
+    guard !engine.isClosing else {
+      reply.refuse()
+      return nil
+    }
     engine.outstanding += 1
     let request = engine.number()
     replies[request] = reply
-    commands.perform(.supersede(Supersession(specification: specification, request: request)), on: id)
+    return Supersession(specification: specification, request: request)
   }
 
   func reply(to supersession: Supersession, _ result: Result<AddResult, any Error>) {

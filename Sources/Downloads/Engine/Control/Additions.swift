@@ -5,7 +5,7 @@ internal import Basics
 final class Additions: EnginePart {
   unowned let engine: TransferEngine
   /// Those that wait for the result of an update, by its number.
-  var replies: [UInt64: Reply<AddResult>] = [:]
+  var replies: [UInt64: EngineReply<AddResult>] = [:]
 
   /// Downloads that the journal is asked to add.
   struct Addition: Sendable {
@@ -13,12 +13,16 @@ final class Additions: EnginePart {
     let moment: StoredMoment
     /// Of all that were asked for, in their order: the running job that one is in conflict with; nil: it is added.
     let refused: [JobID?]
-    let reply: Reply<[AddResult]>
+    let reply: EngineReply<[AddResult]>
   }
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
-  func add(_ specifications: [DownloadSpecification], _ reply: Reply<[AddResult]>) {
+  // What it uses of the others.
+  var endings: JobEndings { engine.parts.endings }
+  var records: JobRecords { engine.parts.records }
+
+  func add(_ specifications: [DownloadSpecification], _ reply: EngineReply<[AddResult]>) {
     guard !engine.isClosing else { return reply.refuse() }
     let refused = runningOtherwise(specifications)
     let addition = Addition(
@@ -36,7 +40,7 @@ final class Additions: EnginePart {
         added(specification, result, addition.moment)
         // Of very many, each would be looked up for it.
         guard results.count <= Self.maxTold, let id = result.job else { continue }
-        reportIfBlocked(
+        engine.reportIfBlocked(
           id, specification.transferClass, engine.origins.number(of: TransferEngine.origin(of: specification.url)))
       }
       engine.needsSchedule = true
@@ -49,17 +53,6 @@ final class Additions: EnginePart {
   }
 
   private static let maxTold = 64
-
-  /// An event says why a download can't even begin. Those that only wait for a slot aren't news.
-  func reportIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
-    let now = clock.boot
-    guard engine.scheduler.isWaiting(id),
-      engine.origins[origin].isBlocked(now: now) || network.conditions.gate(for: transferClass, now: now) != nil,
-      let standing = explainer.standing(of: id)
-    else { return }
-    let explanation = Explanation(standing, now: now)
-    if explanation.code != .queued { events.send(.waiting(id, explanation)) }
-  }
 
   /// Of each, the running job of that name which expects something else of its bytes: it has checked some by that.
   private func runningOtherwise(_ specifications: [DownloadSpecification]) -> [JobID?] {

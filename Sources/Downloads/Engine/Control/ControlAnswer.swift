@@ -6,7 +6,7 @@ enum ControlAnswer: Sendable {
   case originJournalled
   case recordsRead([JobID], Result<[JobRecord], any Error>)
   case added(Additions.Addition, Result<[AddResult], any Error>)
-  case openJobsRead(Result<[JobRecord], any Error>, Reply<[JobRecord]>)
+  case openJobsRead(Result<[JobRecord], any Error>, EngineReply<[JobRecord]>)
   case superseded(Supersession, inheriting: Partial?, StoredMoment, Result<[AddResult], any Error>)
   /// The new job has the bytes of the old one, or begins without them.
   case inherited(JobRecord, Supersession, (any Error)?)

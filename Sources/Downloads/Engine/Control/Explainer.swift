@@ -8,8 +8,13 @@ final class Explainer: EnginePart {
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
+  // What it uses of the others.
+  var records: JobRecords { engine.parts.records }
+  var commands: CommandExecutor { engine.parts.commands }
+  var network: NetworkWatch { engine.parts.network }
+
   /// What the engine doesn't have in hand only the journal knows, which then answers.
-  func explain(_ id: JobID, _ reply: Reply<Explanation?>) {
+  func explain(_ id: JobID, _ reply: EngineReply<Explanation?>) {
     if records.reads.isReading(id) {
       // What was asked for before comes first: its record is on its way.
       records.ask()
@@ -66,7 +71,7 @@ final class Explainer: EnginePart {
   private func standing(of hold: Hold) -> JobStanding {
     var held = JobStanding.Held(
       reason: hold.reason, facts: hold.facts,
-      attemptLimit: endings.retryPolicy(of: hold.entry.transferClass).attemptLimit, since: hold.since,
+      attemptLimit: engine.options.retryPolicy(of: hold.entry.transferClass).attemptLimit, since: hold.since,
       until: hold.until, surroundings: surroundings(of: hold.entry))
     if case .volume = hold.reason {
       held.mount = Files.mountPoint(of: hold.facts.directory) ?? hold.facts.directory

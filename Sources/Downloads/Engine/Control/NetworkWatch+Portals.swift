@@ -9,17 +9,11 @@ extension NetworkWatch {
     guard let ask = engine.options.isBehindPortal, job.hasRequested, !job.hasLookedForPortal, Self.mayBePortals(failure)
     else { return false }
     job.hasLookedForPortal = true
-    // Commands wait until the slot is free.
-    endings.handle(.suspectedPortal(failure), job)
     let (activation, mailbox) = (job.activation, mailbox)
     TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: false, ask: ask).put {
       mailbox.post(.job(activation, .lookedForPortal(failure, isThere: $0)))
     }
     return true
-  }
-
-  func lookedForPortal(_ job: ActiveJob, _ failure: TransferFailure, isThere: Bool) {
-    if isThere { waitForLogin(job, failure) } else { endings.fail(job, failure) }
   }
 
   static func mayBePortals(_ failure: TransferFailure) -> Bool {
@@ -30,14 +24,7 @@ extension NetworkWatch {
     }
   }
 
-  /// Nothing that came since the slot was given counts, neither bytes nor mistakes.
-  private func waitForLogin(_ job: ActiveJob, _ failure: TransferFailure) {
-    if job.file.chunks == nil, job.file.written.bytes > 0 || job.record.generation != job.start.generation {
-      endings.startAfresh(job, reason: "a login page came instead of it")
-    }
-    job.record.history = job.start.history
-    job.record.noteError(failure.detail, failure.cause)
-    endings.handle(.ended(Retirement(.queuedBehindPortal)), job)
+  func foundPortal() {
     portalCheckAt = clock.boot + Self.portalCheck
     var conditions = conditions
     conditions.isBehindPortal = true

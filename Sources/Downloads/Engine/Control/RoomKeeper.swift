@@ -74,7 +74,7 @@ final class RoomKeeper: EnginePart {
   /// first.
   func shortageOfAll(of job: ActiveJob, starts: Bool) -> SpaceShortage? {
     guard shortage(of: job, starts: starts) != nil else { return nil }
-    let older = commands.stagingNames(job.record.specification, upTo: job.record.generation)
+    let older = engine.options.stagingNames(job.record.specification, upTo: job.record.generation)
     job.file.staging?.removeUnused(older)
     return shortage(of: job, starts: starts)
   }

@@ -6,13 +6,36 @@ internal import Dispatch
 extension JobEndings {
   /// The attempt that it failed with is remembered like those before it, if anything was asked for.
   func fail(_ job: ActiveJob, _ failure: TransferFailure, _ attempt: Attempt? = nil) {
-    if network.suspectsPortal(job, failure) { return }
+    // Commands wait until the slot is free.
+    if network.suspectsPortal(job, failure) { return handle(.suspectedPortal(failure), job) }
     let own = job.hasRequested ? job.attempt(until: clock, failure.status, failure.detail) : nil
     if failure.isRefusedAccess {
       if let failure = keptForAnotherURL(job, failure) { return failAndKeep(job, failure, attempt ?? own) }
       job.record.partial = nil
     }
     failed(job, failure, Retirement(.failed(failure), removing: .everything, attempt: attempt ?? own))
+  }
+
+  func lookedForPortal(_ job: ActiveJob, _ failure: TransferFailure, isThere: Bool) {
+    guard isThere else { return fail(job, failure) }
+    // Nothing that came since the slot was given counts, neither bytes nor mistakes.
+    if job.file.chunks == nil, job.file.written.bytes > 0 || job.record.generation != job.start.generation {
+      startAfresh(job, reason: "a login page came instead of it")
+    }
+    job.record.history = job.start.history
+    job.record.noteError(failure.detail, failure.cause)
+    handle(.ended(Retirement(.queuedBehindPortal)), job)
+    network.foundPortal()
+  }
+
+  /// The file stays, and the newest download of it is one that finished with it.
+  func finishUnchanged(_ job: ActiveJob, _ known: KnownVersion) {
+    guard !job.machine.isDecided else { return continueStopping(job) }
+    job.record.state = .finished
+    job.record.wait = nil
+    job.record.partial = known.partial
+    (job.record.publishedInode, job.record.finalSize) = (known.inode, known.size)
+    handle(.ended(Retirement(.unchanged(size: known.size), removing: .everything)), job)
   }
 
   /// Access was refused: what a digest proves is good for another URL of the same file, or for this one when it
@@ -38,7 +61,7 @@ extension JobEndings {
     guard removal != .nothing, let destination = job.file.destination else { return handle(.filesRemoved, job) }
     let file = job.file.staging
     let names =
-      removal == .everything ? commands.stagingNames(job.record.specification, upTo: job.record.generation) : []
+      removal == .everything ? engine.options.stagingNames(job.record.specification, upTo: job.record.generation) : []
     let (activation, mailbox) = (job.activation, mailbox)
     job.file.lane.async {
       file?.discard()

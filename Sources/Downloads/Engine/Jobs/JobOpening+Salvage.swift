@@ -13,7 +13,7 @@ extension JobOpening {
     let specification = job.record.specification
     let isNew = job.record.receivedBytes == 0
     let others = (1...Self.maxGenerations).filter { isNew && $0 != job.record.generation }.map {
-      commands.stagingName(specification, $0)
+      engine.options.stagingName(specification, $0)
     }
     let hasLostPages = job.record.partial?.bootIdentifier == Partial.lostPages
     job.file.lane.async {

@@ -12,6 +12,14 @@ final class JobOpening: EnginePart {
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
+  // What it uses of the others.
+  var endings: JobEndings { engine.parts.endings }
+  var publishing: JobPublishing { engine.parts.publishing }
+  var connections: Connections { engine.parts.connections }
+  var chunked: ChunkedTransfers { engine.parts.chunked }
+  var network: NetworkWatch { engine.parts.network }
+  var room: RoomKeeper { engine.parts.room }
+
   func open(_ job: ActiveJob) {
     let specification = job.record.specification
     guard Self.isFileName(specification.fileName), specification.directory.hasPrefix("/"),
@@ -35,7 +43,7 @@ final class JobOpening: EnginePart {
     job.file.destination = destination
     let name =
       job.record.partial?.stagingName
-      ?? commands.stagingName(specification, job.record.generation)
+      ?? engine.options.stagingName(specification, job.record.generation)
     let file = StagingFile(destination: destination, name: name)
     job.file.staging?.end()
     job.file.staging = file
@@ -95,7 +103,7 @@ final class JobOpening: EnginePart {
       // The journal knows a file that isn't there: nothing is left of it.
       job.record.partial = nil
       job.file.staging = job.file.destination.map {
-        StagingFile(destination: $0, name: commands.stagingName(specification, job.record.generation))
+        StagingFile(destination: $0, name: engine.options.stagingName(specification, job.record.generation))
       }
     }
     if let chunks = specification.chunks {
@@ -144,7 +152,7 @@ final class JobOpening: EnginePart {
       return endings.stop(job, then: .verify)
     }
     let url: ParsedURL
-    do throws(NetworkWatch.RefusedURL) { url = try network.validatedURL(specification.url, specification) } catch {
+    do throws(RefusedURL) { url = try engine.options.transport.validatedURL(specification.url, specification) } catch {
       return endings.stop(job, then: .fail(TransferFailure(.notAllowed, cause: error.cause, detail: error.text)))
     }
     let ask = connections.firstAsk(job, url)

@@ -11,7 +11,7 @@ extension BodyReceiver {
     else { return }
     // A size that is only a guess bounds nothing.
     let total = job.record.specification.exactSize ?? job.record.partial?.entity.total
-    if let total, total <= Connections.worthAnIdentity { return }
+    if let total, total <= JobFile.worthAnIdentity { return }
     job.file.identity.isOnItsWay = true
     let (activation, mailbox) = (job.activation, mailbox)
     job.file.lane.async {
@@ -35,17 +35,10 @@ extension BodyReceiver {
       endings.continueStopping(job)
     case .success(let (preallocation, identity)):
       job.file.isPreallocated = preallocation == .done
-      setIdentity(identity, job)
+      job.setIdentity(identity, boot: clock.bootIdentifier)
       let (activation, mailbox) = (job.activation, mailbox)
       journal.commit([.job(job.record)]) { mailbox.post(.transfer(activation, .identityJournalled($0))) }
     }
-  }
-
-  func setIdentity(_ identity: FileIdentity, _ job: ActiveJob) {
-    job.record.partial?.stagingName = job.file.staging?.name ?? ""
-    job.record.partial?.device = identity.device
-    job.record.partial?.inode = identity.inode
-    if job.file.failure == nil { job.record.partial?.bootIdentifier = clock.bootIdentifier } else { job.distrust("") }
   }
 
   func identityJournalled(_ job: ActiveJob, _ failure: (any Error)?) {
@@ -61,7 +54,7 @@ extension BodyReceiver {
     for writer in job.file.writers.values {
       writer.holdAt = nil
       if writer.takeResumption(), let segment = job.segments.first(where: { $0.writer === writer }) {
-        resume(segment.transfer, clock.boot)
+        resume(segment, clock.boot)
       }
     }
   }
@@ -105,7 +98,7 @@ extension BodyReceiver {
       job.file.checkpoint.isInFlight = false
       endings.synchronisationFailed(job, error)
     case .success(let (checkpoint, identity)):
-      setIdentity(identity, job)
+      job.setIdentity(identity, boot: clock.bootIdentifier)
       journalCheckpoint(job, checkpoint, bits)
     }
   }

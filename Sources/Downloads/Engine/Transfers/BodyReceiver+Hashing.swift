@@ -83,18 +83,7 @@ extension BodyReceiver {
           TransferFailure(.digestMismatch, detail: "chunk \(index) has the wrong digest, also when it is fetched again")
         ))
     }
-    finishChunksIfDone(job)
+    chunked.finishChunksIfDone(job)
     endings.continueStopping(job)
-  }
-
-  func finishChunksIfDone(_ job: ActiveJob) {
-    guard job.machine.isTransferring, job.segments.isEmpty,
-      job.file.hashing.chunks == 0
-    else {
-      return
-    }
-    guard job.file.writers.values.allSatisfy({ $0.inFlight == 0 }) else { return }
-    if job.file.chunks?.isComplete == true { return endings.stop(job, then: .verify) }
-    chunked.addSegment(job)
   }
 }

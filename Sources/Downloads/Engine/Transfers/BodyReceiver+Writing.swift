@@ -90,7 +90,7 @@ extension BodyReceiver {
     // Its body may have ended meanwhile; then all of that is done.
     if job.machine.isTransferring { followWrites(of: job) }
     for segment in job.segments where segment.writer?.takeResumption() == true {
-      resume(segment.transfer, clock.boot)
+      resume(segment, clock.boot)
     }
   }
 
@@ -109,7 +109,7 @@ extension BodyReceiver {
 
   private func followWrites(of job: ActiveJob) {
     // The last bytes of an answer may be of chunks that weren't asked for.
-    if job.file.chunks == nil { journalIdentity(job) } else { finishChunksIfDone(job) }
+    if job.file.chunks == nil { journalIdentity(job) } else { chunked.finishChunksIfDone(job) }
     let now = clock.boot
     checkpointIfDue(job, now)
     // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.

@@ -8,12 +8,14 @@ extension Connections {
     let specification = job.record.specification
     return Authenticator.Request(
       app: specification.app, identifier: specification.identifier, hop: segment.request.visited.count,
-      origin: segment.request.url.origin, proxyName: network.isProxied(segment.request.url) ? network.proxyName : nil,
+      origin: segment.request.url.origin,
+      proxyName: engine.options.transport.isProxied(segment.request.url) ? engine.options.transport.proxyName : nil,
       refusals: job.record.history.challenges, canAsk: engine.options.answerChallenge != nil)
   }
 
   func challenged(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> ResponsePlan {
-    let peer = engine.origins.number(of: head.status == 407 ? network.proxyName : segment.request.url.origin)
+    let peer = engine.origins.number(
+      of: head.status == 407 ? engine.options.transport.proxyName : segment.request.url.origin)
     let request = authenticatorRequest(job, segment)
     switch job.access.challenged(head, request, strongest: &engine.origins[peer].strongestOffered) {
     case .again: return .again(segment.request.ask, .probe)
@@ -60,10 +62,10 @@ extension Connections {
       Authenticator.TrustProblem(text: Printable.text(end.message), fault: fault), segment.request.url
     )
     if fault == .notYetValid {
-      if chunked.switchesSource(job, segment, "\(url.origin): \(problem.text)", nil)
-        || network.holdForClock(job, problem.text)
-      {
-        return
+      if chunked.switchesSource(job, segment, "\(url.origin): \(problem.text)", nil) { return }
+      if let step = network.stepInDoubt() {
+        job.record.noteError(problem.text)
+        return endings.stop(job, then: step)
       }
     }
     guard
