@@ -37,18 +37,10 @@ extension DownloadEngine {
   }
 
   private func openJobs(of app: String) async throws -> [JobRecord] {
-    try await withCheckedThrowingContinuation { continuation in
-      let isOpen = mailbox.post { engine in engine.additions.openJobs(of: app) { continuation.resume(with: $0) } }
-      if !isOpen { continuation.resume(throwing: EngineClosed()) }
-    }
+    try await mailbox.ask { .openJobs(of: app, $0) }
   }
 
   package func supersede(_ id: JobID, with specification: DownloadSpecification) async throws -> AddResult {
-    try await withCheckedThrowingContinuation { continuation in
-      let isOpen = mailbox.post { engine in
-        engine.additions.supersede(id, with: specification) { continuation.resume(with: $0) }
-      }
-      if !isOpen { continuation.resume(throwing: EngineClosed()) }
-    }
+    try await mailbox.ask { .supersede(id, with: specification, $0) }
   }
 }

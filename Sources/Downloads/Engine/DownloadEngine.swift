@@ -57,28 +57,23 @@ public final class DownloadEngine: Sendable {
   /// - Returns: One result for each specification, in their order.
   /// - Throws: What the journal throws; nothing was added then.
   public func add(_ specifications: [DownloadSpecification]) async throws -> [AddResult] {
-    try await withCheckedThrowingContinuation { continuation in
-      let isOpen = mailbox.post { engine in
-        engine.additions.add(specifications) { continuation.resume(with: $0) }
-      }
-      if !isOpen { continuation.resume(throwing: EngineClosed()) }
-    }
+    try await mailbox.ask { .add(specifications, $0) }
   }
 
   /// Stops a download and keeps every byte. Nothing happens to one that is settled.
   ///
   /// - Parameter id: Of the download.
-  public func pause(_ id: JobID) { mailbox.post { $0.commands.perform(.pause, on: id) } }
+  public func pause(_ id: JobID) { mailbox.post(.request(.perform(.pause, on: id))) }
 
   /// Goes on after `pause`; also ends a wait before another try, but not one that a server asked for.
   ///
   /// - Parameter id: Of the download.
-  public func resume(_ id: JobID) { mailbox.post { $0.commands.perform(.resume, on: id) } }
+  public func resume(_ id: JobID) { mailbox.post(.request(.perform(.resume, on: id))) }
 
   /// Ends a download and removes what is there of it.
   ///
   /// - Parameter id: Of the download.
-  public func cancel(_ id: JobID) { mailbox.post { $0.commands.perform(.cancel, on: id) } }
+  public func cancel(_ id: JobID) { mailbox.post(.request(.perform(.cancel, on: id))) }
 
   /// Makes a download more or less urgent; bytes that are there stay.
   ///
@@ -86,16 +81,16 @@ public final class DownloadEngine: Sendable {
   ///   - transferClass: How urgent it is from now on.
   ///   - id: Of the download.
   public func setClass(_ transferClass: TransferClass, of id: JobID) {
-    mailbox.post { $0.commands.perform(.setClass(transferClass), on: id) }
+    mailbox.post(.request(.perform(.setClass(transferClass), on: id)))
   }
 
   /// Tells what the machine is like now; every gate is checked anew.
   ///
   /// - Parameter conditions: All of them, also those that haven't changed.
-  public func setConditions(_ conditions: MachineConditions) { mailbox.post { $0.network.setConditions(conditions) } }
+  public func setConditions(_ conditions: MachineConditions) { mailbox.post(.request(.conditions(conditions))) }
 
   /// The network changed or the machine slept: old connections and addresses aren't used again, and waits end once.
-  public func networkChanged() { mailbox.post { $0.network.networkChanged() } }
+  public func networkChanged() { mailbox.post(.request(.networkChanged)) }
 
   /// The proxy's configuration changed, as `TransportOptions.proxy` and `noProxy` have it. What is under way goes on through
   /// the new one, from where it is.
@@ -104,7 +99,7 @@ public final class DownloadEngine: Sendable {
   ///   - proxy: A URL; nil: none.
   ///   - noProxy: Hosts that are asked directly, separated by commas.
   public func setProxy(_ proxy: String?, except noProxy: String = "") {
-    mailbox.post { $0.network.setProxy(proxy, except: noProxy) }
+    mailbox.post(.request(.proxy(proxy, except: noProxy)))
   }
 
   /// Other rate caps count from now on, for example because of the time of day: bytes per second in all and per class, as
@@ -114,21 +109,18 @@ public final class DownloadEngine: Sendable {
   ///   - bytesPerSecond: For all downloads together.
   ///   - classes: For those of one class together.
   public func setRates(_ bytesPerSecond: Int64?, classes: [TransferClass: Int64] = [:]) {
-    mailbox.post { $0.bodies.setRates(bytesPerSecond, classes) }
+    mailbox.post(.request(.rates(bytesPerSecond, classes: classes)))
   }
 
   /// An allowance was raised: downloads that wait for one are looked at again.
-  public func allowancesChanged() { mailbox.post { $0.room.allowancesChanged() } }
+  public func allowancesChanged() { mailbox.post(.request(.allowancesChanged)) }
 
   /// Why a download isn't moving; nil when there is no such download.
   ///
   /// - Parameter id: Of the download.
   /// - Returns: The reason that holds it, and what ends that.
   public func explain(_ id: JobID) async -> Explanation? {
-    await withCheckedContinuation { continuation in
-      let isOpen = mailbox.post { engine in engine.explainer.explain(id) { continuation.resume(returning: $0) } }
-      if !isOpen { continuation.resume(returning: nil) }
-    }
+    try? await mailbox.ask { .explain(id, $0) }
   }
 
   /// How far a running download is; nil when it isn't running.
@@ -136,20 +128,13 @@ public final class DownloadEngine: Sendable {
   /// - Parameter id: Of the download.
   /// - Returns: Bytes and speed at this moment.
   public func progress(of id: JobID) async -> DownloadProgress? {
-    await withCheckedContinuation { continuation in
-      let isOpen = mailbox.post { engine in
-        continuation.resume(returning: engine.active[id]?.progress(engine.clock.boot))
-      }
-      if !isOpen { continuation.resume(returning: nil) }
-    }
+    try? await mailbox.ask { .progress(of: id, $0) }
   }
 
   /// Pauses everything at a checkpoint and ends the network thread. Open jobs stay open in the journal. May be called again.
   public func close() async {
-    await withCheckedContinuation { continuation in
-      let isOpen = mailbox.post { engine in engine.close { continuation.resume() } }
-      if !isOpen { continuation.resume() }
-    }
+    // One that is closed already refuses, and that is as good.
+    try? await mailbox.ask { .close($0) }
     hub.finish()
   }
 }
@@ -170,7 +155,7 @@ private final class EngineThread: @unchecked Sendable {
   func start() throws(SystemCallError) {
     try Threads.detach("outrider.net") { [self] in
       engine.run()
-      for message in engine.mailbox.close() { message(engine) }
+      for message in engine.mailbox.close() { engine.handle(message) }
       engine.closed()
     }
   }

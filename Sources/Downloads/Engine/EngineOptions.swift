@@ -104,3 +104,20 @@ extension EngineOptions {
     set { challenges.timeout = newValue }
   }
 }
+
+/// What follows from them for a download.
+extension EngineOptions {
+  func retryPolicy(of transferClass: TransferClass) -> RetryPolicy {
+    RetryPolicy(transferClass: transferClass, appIdleForWeek: false, attemptLimit: attemptLimit)
+  }
+
+  func stagingName(_ specification: DownloadSpecification, _ generation: Int) -> String {
+    Destination.stagingName(
+      app: specification.app, identifier: specification.identifier, generation: generation, owner: stagingOwner)
+  }
+
+  /// Of those that may still lie there.
+  func stagingNames(_ specification: DownloadSpecification, upTo generation: Int) -> [String] {
+    (max(1, generation - 16)...generation).map { stagingName(specification, $0) }
+  }
+}

@@ -6,7 +6,7 @@ protocol EnginePart: AnyObject {
   var engine: TransferEngine { get }
 }
 
-/// What every part may use: the services, the state that all share, and the other parts.
+/// What every part may use. Which others of them it uses besides, each part declares itself.
 extension EnginePart {
   var clock: any TransferClock { engine.services.clock }
   var files: any FileOperations { engine.services.files }
@@ -16,19 +16,7 @@ extension EnginePart {
   var mailbox: Mailbox { engine.services.mailbox }
   var events: EventHub { engine.services.events }
   var lanes: JobFile.Lanes { engine.services.lanes }
-
-  var bodies: BodyReceiver { engine.parts.bodies }
-  var connections: Connections { engine.parts.connections }
-  var chunked: ChunkedTransfers { engine.parts.chunked }
-  var opening: JobOpening { engine.parts.opening }
-  var endings: JobEndings { engine.parts.endings }
-  var publishing: JobPublishing { engine.parts.publishing }
-  var room: RoomKeeper { engine.parts.room }
-  var commands: CommandExecutor { engine.parts.commands }
-  var records: JobRecords { engine.parts.records }
-  var additions: Additions { engine.parts.additions }
-  var network: NetworkWatch { engine.parts.network }
-  var explainer: Explainer { engine.parts.explainer }
+  var pool: BufferPool { engine.services.pool }
 }
 
 /// What the engine was given to work with. A class, because every part asks for one of them at each step, and all of a
@@ -42,6 +30,7 @@ final class EngineServices {
   let mailbox: Mailbox
   let events: EventHub
   let lanes = JobFile.Lanes()
+  let pool = BufferPool()
 
   init(
     clock: any TransferClock, files: any FileOperations, journal: JournalWriter, publisher: Publisher,

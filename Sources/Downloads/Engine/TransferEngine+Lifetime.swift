@@ -74,20 +74,20 @@ extension TransferEngine {
       bootIdentifier: now.bootIdentifier, boot: start.overflow ? .min : start.partialValue, wall: now.wall)
   }
 
-  func close(_ completion: @escaping @Sendable () -> Void) {
+  func close(_ reply: EngineReply<Void>) {
     isClosing = true
-    whenClosed.append(completion)
-    for job in Array(active.values) where job.machine.canStop { endings.stop(job, then: .close) }
+    whenClosed.append(reply)
+    for job in Array(active.values) where job.machine.canStop { parts.endings.stop(job, then: .close) }
     // The last try of each: what the journal doesn't take now is told as lost.
-    commands.performDeferred(clock.boot, isLast: true)
-    for id in commands.changes.pending.keys.sorted() { release(id) }
+    parts.commands.performDeferred(clock.boot, isLast: true)
+    for id in parts.commands.changes.pending.keys.sorted() { release(id) }
   }
 
   func closed() {
     events.flush()
     // Idle ones would stay open for as long as the closed engine is kept.
     transport.forgetConnections()
-    for completion in whenClosed { completion() }
+    for reply in whenClosed { reply.answer(()) }
     whenClosed = []
   }
 }

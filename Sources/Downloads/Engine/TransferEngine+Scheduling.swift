@@ -8,16 +8,16 @@ extension TransferEngine {
     needsSchedule = false
     lastSchedule = now
     guard !isClosing else { return }
-    network.failWithoutNetwork(now)
+    parts.commands.failWithoutNetwork(now)
     while let decision = scheduler.next(
-      now: now, isClassBlocked: { network.conditions.gate(for: $0, now: now) != nil },
+      now: now, isClassBlocked: { parts.network.conditions.gate(for: $0, now: now) != nil },
       isOriginBlocked: { origin, _ in origins[origin].isBlocked(now: now) })
     {
       switch decision {
       case .start(let entry): begin(entry, now)
       case .yield(let id):
         if let job = active[id], job.machine.canStop, continuesAfterYielding(job) {
-          endings.stop(job, then: .yield)
+          parts.endings.stop(job, then: .yield)
         } else {
           // It is about to give its slot back, or looks at what it has, which may take long, or would begin again: others
           // make room.
@@ -25,9 +25,17 @@ extension TransferEngine {
         }
       }
     }
-    for job in chunked.segmented.values {
-      chunked.considerSegment(job, now)
-      chunked.relieveSlowest(job, now)
+    for job in parts.chunked.segmented.values {
+      parts.chunked.considerSegment(job, now)
+      // Where there is a cap, slowness says nothing of a connection.
+      if !parts.bodies.buckets.isLimited { parts.chunked.relieveSlowest(job, now) }
+    }
+  }
+
+  /// Those that transfer, and are meant, give their slots back and wait for another.
+  func yieldTransfers(where isMeant: (ActiveJob) -> Bool) {
+    for job in Array(active.values) where job.machine.isTransferring && isMeant(job) {
+      parts.endings.stop(job, then: .yield)
     }
   }
 
@@ -37,11 +45,13 @@ extension TransferEngine {
   }
 
   private func begin(_ entry: Scheduler.Entry, _ now: Duration) {
-    guard commands.deferred.contains(entry.id) else { return records.start(entry, now) }
+    guard parts.commands.deferred.contains(entry.id) else { return parts.records.start(entry, now) }
     var entry = entry
     entry.idle += max(.zero, now - entry.enqueuedAt)
     scheduler.remove(entry.id)
-    hold(entry, commands.deferred.reason ?? .journal("", isOfVolume: false), until: now + CommandExecutor.journalDelay)
+    hold(
+      entry, parts.commands.deferred.reason ?? .journal("", isOfVolume: false),
+      until: now + CommandExecutor.journalDelay)
   }
 
   /// `record`: as the journal has it; nil: it has no such job any more.
@@ -49,7 +59,7 @@ extension TransferEngine {
     guard var record, !record.state.isTerminal, !isClosing else { return scheduler.remove(entry.id) }
     var entry = entry
     entry.idle += max(.zero, now - entry.enqueuedAt)
-    if let standing = room.space.standingHold(
+    if let standing = parts.room.space.standingHold(
       directory: record.specification.directory, remaining: entry.remaining,
       isBackground: record.transferClass.isBackground,
       now: now)
@@ -63,7 +73,7 @@ extension TransferEngine {
     record.forgiveWaiting(entry.idle.inNanoseconds, now: clock.now)
     let job = ActiveJob(record, origin: entry.origin, run: number(), lanes: lanes, now: now)
     active[entry.id] = job
-    opening.open(job)
+    parts.opening.open(job)
   }
 
   /// An entry for the queue, from a job's record.
@@ -105,9 +115,9 @@ extension TransferEngine {
     return .nanoseconds(now.boot) - .nanoseconds(min(moment.elapsed(until: now), 24 * 3_600_000_000_000))
   }
 
-  /// The active job of that run, unless it is gone.
-  func job(_ id: JobID, _ run: UInt64) -> ActiveJob? {
-    guard let job = active[id], job.run == run else { return nil }
+  /// The job of that activation, unless it is over.
+  func job(_ activation: Activation) -> ActiveJob? {
+    guard let job = active[activation.job], job.run == activation.run else { return nil }
     return job
   }
 
@@ -120,11 +130,11 @@ extension TransferEngine {
 
   /// Takes a job back from its slot, and tells the scheduler.
   func retire(_ job: ActiveJob) {
-    for segment in job.segments { connections.drop(segment) }
+    for segment in job.segments { parts.connections.drop(segment) }
     job.segments = []
     active[job.id] = nil
-    room.space.release(job.id)
-    chunked.segmented[job.id] = nil
+    parts.room.space.release(job.id)
+    parts.chunked.segmented[job.id] = nil
     origins.ended(job.origin, job: job.id)
     scheduler.remove(job.id)
     needsSchedule = true

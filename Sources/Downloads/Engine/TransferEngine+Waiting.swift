@@ -6,7 +6,7 @@ extension TransferEngine {
   /// Ends a hold: the job may be scheduled again.
   func release(_ id: JobID) {
     guard var hold = holds.removeValue(forKey: id) else { return }
-    if commands.changes.pending[id] != nil { return commands.handle(.retry(id)) }
+    if parts.commands.changes.pending[id] != nil { return parts.commands.handle(.retry(id)) }
     if !hold.reason.isPartOfTrying { hold.entry.idle += max(.zero, clock.boot - hold.since) }
     scheduler.enqueue(hold.entry, now: clock.boot)
     needsSchedule = true
@@ -30,9 +30,20 @@ extension TransferEngine {
   }
 
   func reportWait(of id: JobID) {
-    if let standing = explainer.standing(of: id) {
+    if let standing = parts.explainer.standing(of: id) {
       events.send(.waiting(id, Explanation(standing, now: clock.boot)))
     }
+  }
+
+  /// An event says why a download can't even begin. Those that only wait for a slot aren't news.
+  func reportIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
+    let now = clock.boot
+    guard scheduler.isWaiting(id),
+      origins[origin].isBlocked(now: now) || parts.network.conditions.gate(for: transferClass, now: now) != nil,
+      let standing = parts.explainer.standing(of: id)
+    else { return }
+    let explanation = Explanation(standing, now: now)
+    if explanation.code != .queued { events.send(.waiting(id, explanation)) }
   }
 
   /// Carries out what was to follow; the journal has `record`.
@@ -42,7 +53,7 @@ extension TransferEngine {
     case .queued(let reportsBlock):
       let entry = entry(of: record)
       scheduler.enqueue(entry, now: now)
-      if reportsBlock { additions.reportIfBlocked(record.id, entry.transferClass, entry.origin) }
+      if reportsBlock { reportIfBlocked(record.id, entry.transferClass, entry.origin) }
     case .queuedBehindPortal:
       scheduler.enqueue(entry(of: record), now: now)
       reportWait(of: record.id)
@@ -54,7 +65,7 @@ extension TransferEngine {
         case .never: nil
         }
       hold(entry(of: record), reason, until: until, Hold.Facts(record))
-    case .outOfSpace(let shortage): room.holdForSpace(entry(of: record), shortage)
+    case .outOfSpace(let shortage): parts.room.holdForSpace(entry(of: record), shortage)
     case .paused:
       hold(entry(of: record), .paused("user"), until: nil)
       events.send(.paused(record.id))
@@ -69,10 +80,10 @@ extension TransferEngine {
         scheduler.enqueue(entry, now: now)
       }
     case .cancelled:
-      network.proxyHealth.forget(record.id)
+      parts.network.proxyHealth.forget(record.id)
       events.send(.cancelled(record.id))
     case .failed(let failure):
-      network.proxyHealth.forget(record.id)
+      parts.network.proxyHealth.forget(record.id)
       events.send(.failed(record.id, failure))
     case .unchanged(let size):
       let specification = record.specification

@@ -25,7 +25,8 @@ final class TransferEngine: EnginePart {
   var outstanding = 0
   var lastSchedule: Duration = .zero
   var needsSchedule = true
-  var whenClosed: [@Sendable () -> Void] = []
+  /// Who waits for the end.
+  var whenClosed: [EngineReply<Void>] = []
   var lastNumber: UInt64 = 0
 
   init(
@@ -40,7 +41,7 @@ final class TransferEngine: EnginePart {
       clock: clock, files: files, journal: journal, publisher: publisher, transport: transport, mailbox: mailbox,
       events: events)
     random = SeededGenerator(seed: options.seed ?? .random(in: .min ... .max))
-    transport.client = connections
+    transport.client = parts.connections
   }
 
   /// Numbers that tell runs, transfers and waits apart.
@@ -52,18 +53,18 @@ final class TransferEngine: EnginePart {
   /// Runs until the engine was closed and everything is safe.
   func run() {
     while true {
-      bodies.followWritesInPlace()
-      for message in mailbox.take() { message(self) }
+      parts.bodies.followWritesInPlace()
+      for message in mailbox.take() { handle(message) }
       let now = clock.boot
       // After the time was read: what was under way isn't measured by time that was slept through.
-      network.noticeSleep()
+      parts.network.noticeSleep()
       releaseDue(now)
-      connections.enforceDeadlines(now)
-      bodies.resumePaced(now)
-      connections.yieldLink(now)
+      parts.connections.enforceDeadlines(now)
+      parts.bodies.resumePaced(now)
+      parts.connections.yieldLink(now)
       if origins.isCrowded { forgetOrigins() }
       if needsSchedule { schedule(now) }
-      records.ask()
+      parts.records.ask()
       // Nothing else comes soon that the last ones could wait for.
       if active.isEmpty { events.flush() } else { events.flushIfDue() }
       if isClosing, isIdle { return }
@@ -85,13 +86,13 @@ final class TransferEngine: EnginePart {
 
   /// Nothing is under way, on any lane.
   private var isIdle: Bool {
-    active.isEmpty && outstanding == 0 && commands.changes.isEmpty && !commands.isTryingJournal
-      && records.reads.isIdle
+    active.isEmpty && outstanding == 0 && parts.commands.changes.isEmpty && !parts.commands.isTryingJournal
+      && parts.records.reads.isIdle
   }
 
   /// Until the loop has something to do that no message tells of.
   private func timeLeft() -> Duration {
-    if needsSchedule || bodies.writtenInPlace != nil { return .zero }
+    if needsSchedule || parts.bodies.writtenInPlace != nil { return .zero }
     let untilDeadline = nextDeadline().map { max(.zero, $0 - clock.boot) } ?? .seconds(60)
     return min(untilDeadline, events.timeLeft ?? untilDeadline)
   }
@@ -101,21 +102,21 @@ final class TransferEngine: EnginePart {
     func consider(_ moment: Duration?) {
       if let moment, earliest.map({ moment < $0 }) ?? true { earliest = moment }
     }
-    for segment in connections.segments.values {
+    for segment in parts.connections.segments.values {
       consider(segment.link.headDeadline)
       if segment.link.headDeadline == nil, segment.writer?.isPaused == false, !segment.isWaitingForAllowance {
         consider(segment.stall.nextCheck)
       }
     }
-    for moment in bodies.paced.values { consider(moment) }
+    for (_, until) in parts.bodies.paced.values { consider(until) }
     for moment in origins.openings { consider(moment) }
-    consider(network.portalCheckAt)
-    consider(commands.deferred.retryAt)
-    consider(network.connectivityDeadline)
-    consider(network.conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
+    consider(parts.network.portalCheckAt)
+    consider(parts.commands.deferred.retryAt)
+    consider(parts.commands.connectivityDeadline)
+    consider(parts.network.conditions.windowOpensAt.flatMap { $0 > clock.boot ? $0 : nil })
     // Turns end by time too, and segments are added by measurement.
     if !active.isEmpty {
-      consider(lastSchedule + (!chunked.segmented.isEmpty ? SegmentGrowth.window : .seconds(5)))
+      consider(lastSchedule + (!parts.chunked.segmented.isEmpty ? SegmentGrowth.window : .seconds(5)))
     }
     return earliest
   }
@@ -123,19 +124,19 @@ final class TransferEngine: EnginePart {
   private func releaseDue(_ now: Duration) {
     while let first = due.first, first.until <= now {
       due.pop()
-      guard let hold = holds[first.job], hold.serial == first.serial, !network.stillWaitsForClock(hold, now),
-        !commands.stillWaitsForJournal(hold)
+      guard let hold = holds[first.job], hold.serial == first.serial, !parts.network.stillWaitsForClock(hold, now),
+        !parts.commands.stillWaitsForJournal(hold)
       else { continue }
       release(first.job)
     }
-    commands.performDeferred(now)
+    parts.commands.performDeferred(now)
     if now - lastSchedule >= SegmentGrowth.window, !active.isEmpty { needsSchedule = true }
     if origins.expire(now) { needsSchedule = true }
     for origin in origins.takeRestored() { scheduler.restore(origin) }
-    network.checkPortal(now)
-    if let end = network.connectivityDeadline, end <= now { needsSchedule = true }
-    if let opening = network.conditions.windowOpensAt, opening <= now {
-      network.conditions.windowOpensAt = nil
+    parts.network.checkPortal(now)
+    if let end = parts.commands.connectivityDeadline, end <= now { needsSchedule = true }
+    if let opening = parts.network.conditions.windowOpensAt, opening <= now {
+      parts.network.conditions.windowOpensAt = nil
       needsSchedule = true
     }
   }

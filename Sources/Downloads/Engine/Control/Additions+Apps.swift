@@ -4,8 +4,8 @@ internal import Basics
 /// Updates of apps.
 extension Additions {
   /// Open jobs of an app as the journal has them, those included whose addition was asked for before this.
-  func openJobs(of app: String, _ completion: @escaping @Sendable (Result<[JobRecord], any Error>) -> Void) {
-    guard !engine.isClosing else { return completion(.failure(EngineClosed())) }
+  func openJobs(of app: String, _ reply: EngineReply<[JobRecord]>) {
+    guard !engine.isClosing else { return reply.refuse() }
     let mailbox = mailbox
     engine.outstanding += 1
     let open: @Sendable (any DownloadJournal) throws -> [JobRecord] = { journal in
@@ -15,51 +15,51 @@ extension Additions {
       return try journal.jobs(ids)
     }
     // It comes back after what follows from every addition before it.
-    journal.read(open) { result in
-      mailbox.post { engine in
-        engine.outstanding -= 1
-        completion(result)
-      }
-    }
+    journal.read(open) { mailbox.post(.control(.openJobsRead($0, reply))) }
   }
 
-  /// Puts `specification` in the place of an open job and lets it go on with the bytes that are there, which a digest
-  /// proves to be the same file's. A running job makes them durable first.
-  func supersede(
-    _ id: JobID, with specification: DownloadSpecification,
-    _ completion: @escaping @Sendable (Result<AddResult, any Error>) -> Void
-  ) {
-    guard !engine.isClosing else { return completion(.failure(EngineClosed())) }
+  func openJobsRead(_ result: Result<[JobRecord], any Error>, _ reply: EngineReply<[JobRecord]>) {
+    engine.outstanding -= 1
+    reply.answer(result)
+  }
+
+  /// What puts `specification` in the place of an open job and lets it go on with the bytes that are there, which a digest
+  /// proves to be the same file's. A running job makes them durable first. nil: the engine is closing.
+  func supersession(_ specification: DownloadSpecification, _ reply: EngineReply<AddResult>) -> Supersession? {
+    guard !engine.isClosing else {
+      reply.refuse()
+      return nil
+    }
     engine.outstanding += 1
     let request = engine.number()
-    replies[request] = completion
-    commands.perform(.supersede(Supersession(specification: specification, request: request)), on: id)
+    replies[request] = reply
+    return Supersession(specification: specification, request: request)
   }
 
   func reply(to supersession: Supersession, _ result: Result<AddResult, any Error>) {
     engine.outstanding -= 1
-    replies.removeValue(forKey: supersession.request)?(result)
+    replies.removeValue(forKey: supersession.request)?.answer(result)
   }
 
   func add(_ supersession: Supersession, inheriting partial: Partial?) {
-    let mailbox = mailbox
-    let moment = clock.now
-    let specification = supersession.specification
-    journal.add([specification], now: moment) { result in
-      mailbox.post { engine in
-        switch result {
-        case .failure(let error): engine.additions.reply(to: supersession, .failure(error))
-        case .success(let results):
-          guard let first = results.first else {
-            return engine.additions.reply(to: supersession, .failure(EngineClosed()))
-          }
-          guard case .added(let id, let generation) = first else {
-            return engine.additions.reply(to: supersession, .success(first))
-          }
-          let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)
-          engine.additions.inherit(partial, record, for: supersession)
-        }
-      }
+    let (mailbox, moment) = (mailbox, clock.now)
+    journal.add([supersession.specification], now: moment) {
+      mailbox.post(.control(.superseded(supersession, inheriting: partial, moment, $0)))
+    }
+  }
+
+  func superseded(
+    _ supersession: Supersession, inheriting partial: Partial?, _ moment: StoredMoment,
+    _ result: Result<[AddResult], any Error>
+  ) {
+    switch result {
+    case .failure(let error): reply(to: supersession, .failure(error))
+    case .success(let results):
+      guard let first = results.first else { return reply(to: supersession, .failure(EngineClosed())) }
+      guard case .added(let id, let generation) = first else { return reply(to: supersession, .success(first)) }
+      let record = JobRecord(
+        id: id, specification: supersession.specification, generation: generation, enqueued: moment)
+      inherit(partial, record, for: supersession)
     }
   }
 
@@ -73,14 +73,15 @@ extension Additions {
     }
     let (inherited, mailbox) = (record, mailbox)
     journal.commit([.job(inherited)]) { failure in
-      mailbox.post { engine in
-        // Without it the new job starts from the first byte, or finds chunks by their digests.
-        if let failure { engine.events.send(.note(inherited.id, "nothing was taken over: \(failure)")) }
-        engine.scheduler.enqueue(engine.entry(of: inherited), now: engine.clock.boot)
-        engine.needsSchedule = true
-        engine.additions.reply(
-          to: supersession, .success(.added(inherited.id, generation: inherited.generation)))
-      }
+      mailbox.post(.control(.inherited(inherited, supersession, failure)))
     }
+  }
+
+  func inherited(_ record: JobRecord, for supersession: Supersession, _ failure: (any Error)?) {
+    // Without it the new job starts from the first byte, or finds chunks by their digests.
+    if let failure { events.send(.note(record.id, "nothing was taken over: \(failure)")) }
+    engine.scheduler.enqueue(engine.entry(of: record), now: clock.boot)
+    engine.needsSchedule = true
+    reply(to: supersession, .success(.added(record.id, generation: record.generation)))
   }
 }

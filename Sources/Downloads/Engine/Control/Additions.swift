@@ -5,54 +5,54 @@ internal import Basics
 final class Additions: EnginePart {
   unowned let engine: TransferEngine
   /// Those that wait for the result of an update, by its number.
-  var replies: [UInt64: @Sendable (Result<AddResult, any Error>) -> Void] = [:]
+  var replies: [UInt64: EngineReply<AddResult>] = [:]
+
+  /// Downloads that the journal is asked to add.
+  struct Addition: Sendable {
+    let specifications: [DownloadSpecification]
+    let moment: StoredMoment
+    /// Of all that were asked for, in their order: the running job that one is in conflict with; nil: it is added.
+    let refused: [JobID?]
+    let reply: EngineReply<[AddResult]>
+  }
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
-  func add(
-    _ specifications: [DownloadSpecification],
-    _ completion: @escaping @Sendable (Result<[AddResult], any Error>) -> Void
-  ) {
-    guard !engine.isClosing else { return completion(.failure(EngineClosed())) }
-    let mailbox = mailbox
-    let moment = clock.now
+  // What it uses of the others.
+  var endings: JobEndings { engine.parts.endings }
+  var records: JobRecords { engine.parts.records }
+
+  func add(_ specifications: [DownloadSpecification], _ reply: EngineReply<[AddResult]>) {
+    guard !engine.isClosing else { return reply.refuse() }
     let refused = runningOtherwise(specifications)
-    let others = zip(specifications, refused).filter { $1 == nil }.map(\.0)
+    let addition = Addition(
+      specifications: zip(specifications, refused).filter { $1 == nil }.map(\.0), moment: clock.now, refused: refused,
+      reply: reply)
+    let mailbox = mailbox
     engine.outstanding += 1
-    journal.add(others, now: moment) { result in
-      mailbox.post { engine in
-        engine.outstanding -= 1
-        if case .success(let results) = result {
-          for (specification, result) in zip(others, results) {
-            engine.additions.added(specification, result, moment)
-            // Of very many, each would be looked up for it.
-            guard results.count <= Self.maxTold, let id = result.job else { continue }
-            engine.additions.reportIfBlocked(
-              id, specification.transferClass, engine.origins.number(of: TransferEngine.origin(of: specification.url)))
-          }
-          engine.needsSchedule = true
-        }
-        completion(
-          result.map { results in
-            var results = results[...]
-            return refused.compactMap { $0.map { .conflict($0) } ?? results.popFirst() }
-          })
+    journal.add(addition.specifications, now: addition.moment) { mailbox.post(.control(.added(addition, $0))) }
+  }
+
+  func added(_ addition: Addition, _ result: Result<[AddResult], any Error>) {
+    engine.outstanding -= 1
+    if case .success(let results) = result {
+      for (specification, result) in zip(addition.specifications, results) {
+        added(specification, result, addition.moment)
+        // Of very many, each would be looked up for it.
+        guard results.count <= Self.maxTold, let id = result.job else { continue }
+        engine.reportIfBlocked(
+          id, specification.transferClass, engine.origins.number(of: TransferEngine.origin(of: specification.url)))
       }
+      engine.needsSchedule = true
     }
+    addition.reply.answer(
+      result.map { results in
+        var results = results[...]
+        return addition.refused.compactMap { $0.map { .conflict($0) } ?? results.popFirst() }
+      })
   }
 
   private static let maxTold = 64
-
-  /// An event says why a download can't even begin. Those that only wait for a slot aren't news.
-  func reportIfBlocked(_ id: JobID, _ transferClass: TransferClass, _ origin: UInt32) {
-    let now = clock.boot
-    guard engine.scheduler.isWaiting(id),
-      engine.origins[origin].isBlocked(now: now) || network.conditions.gate(for: transferClass, now: now) != nil,
-      let standing = explainer.standing(of: id)
-    else { return }
-    let explanation = Explanation(standing, now: now)
-    if explanation.code != .queued { events.send(.waiting(id, explanation)) }
-  }
 
   /// Of each, the running job of that name which expects something else of its bytes: it has checked some by that.
   private func runningOtherwise(_ specifications: [DownloadSpecification]) -> [JobID?] {
@@ -67,7 +67,7 @@ final class Additions: EnginePart {
     }
   }
 
-  func added(_ specification: DownloadSpecification, _ result: AddResult, _ moment: StoredMoment) {
+  private func added(_ specification: DownloadSpecification, _ result: AddResult, _ moment: StoredMoment) {
     switch result {
     case .added(let id, let generation):
       let record = JobRecord(id: id, specification: specification, generation: generation, enqueued: moment)

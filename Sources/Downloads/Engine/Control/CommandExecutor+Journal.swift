@@ -11,9 +11,7 @@ extension CommandExecutor {
   func commit(_ record: JobRecord) {
     let mailbox = mailbox
     journal.commit([.job(record)]) { failure in
-      mailbox.post { engine in
-        engine.commands.handle(.committed(record.id, failure.map(JournalFailure.init)))
-      }
+      mailbox.post(.control(.change(.committed(record.id, failure.map(JournalFailure.init)))))
     }
   }
 
@@ -41,11 +39,11 @@ extension CommandExecutor {
     guard !isTryingJournal else { return true }
     isTryingJournal = true
     let mailbox = mailbox
-    journal.rewrite(hold.entry.id) { isWritten in mailbox.post { $0.commands.triedJournal(isWritten) } }
+    journal.rewrite(hold.entry.id) { mailbox.post(.control(.triedJournal(isWritten: $0))) }
     return true
   }
 
-  private func triedJournal(_ isWritten: Bool) {
+  func triedJournal(isWritten: Bool) {
     isTryingJournal = false
     let now = clock.boot
     if isWritten { deferred.retryNow(now) }

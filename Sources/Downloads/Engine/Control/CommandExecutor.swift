@@ -11,8 +11,19 @@ final class CommandExecutor: EnginePart {
   var deferred = DeferredCommands()
   /// A commit that tries the journal for those that wait for it is on its way.
   var isTryingJournal = false
+  /// Boot time at which a download has waited for a network long enough.
+  var connectivityDeadline: Duration?
+  /// The journal couldn't say of a job whose timeout has passed what it is: it isn't asked before then.
+  var readAgainAt: Duration?
 
   init(_ engine: TransferEngine) { self.engine = engine }
+
+  // What it uses of the others.
+  var endings: JobEndings { engine.parts.endings }
+  var records: JobRecords { engine.parts.records }
+  var additions: Additions { engine.parts.additions }
+  var network: NetworkWatch { engine.parts.network }
+  var room: RoomKeeper { engine.parts.room }
 
   /// Carries a command out, now or as soon as what hinders it is over.
   func perform(_ command: JobCommand, on id: JobID) {
@@ -113,7 +124,7 @@ final class CommandExecutor: EnginePart {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
-      mailbox.post { engine in engine.commands.handle(.lookedForName(record.id, isNamed: isNamed)) }
+      mailbox.post(.control(.change(.lookedForName(record.id, isNamed: isNamed))))
     }
   }
 
@@ -123,26 +134,17 @@ final class CommandExecutor: EnginePart {
     engine.outstanding += 1
     let specification = record.specification
     let (files, roots, mailbox) = (files, engine.options.containerRoots, mailbox)
-    let names = stagingNames(specification, upTo: record.generation)
+    let names = engine.options.stagingNames(specification, upTo: record.generation)
     lanes.files.async {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
       for name in names { destination?.removeStaging(name) }
-      mailbox.post { engine in
-        engine.outstanding -= 1
-        if let event { engine.commands.handle(event) }
-      }
+      mailbox.post(.control(.filesRemoved(event)))
     }
   }
 
-  func stagingName(_ specification: DownloadSpecification, _ generation: Int) -> String {
-    Destination.stagingName(
-      app: specification.app, identifier: specification.identifier, generation: generation,
-      owner: engine.options.stagingOwner)
-  }
-
-  /// Of those that may still lie there.
-  func stagingNames(_ specification: DownloadSpecification, upTo generation: Int) -> [String] {
-    (max(1, generation - 16)...generation).map { stagingName(specification, $0) }
+  func filesRemoved(_ event: JobChanges.Event?) {
+    engine.outstanding -= 1
+    if let event { handle(event) }
   }
 }

@@ -8,25 +8,30 @@ final class Explainer: EnginePart {
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
-  /// `completion` may be called on the journal's thread: what the engine doesn't have in hand only that knows.
-  func explain(_ id: JobID, _ completion: @escaping @Sendable (Explanation?) -> Void) {
+  // What it uses of the others.
+  var records: JobRecords { engine.parts.records }
+  var commands: CommandExecutor { engine.parts.commands }
+  var network: NetworkWatch { engine.parts.network }
+
+  /// What the engine doesn't have in hand only the journal knows, which then answers.
+  func explain(_ id: JobID, _ reply: EngineReply<Explanation?>) {
     if records.reads.isReading(id) {
       // What was asked for before comes first: its record is on its way.
       records.ask()
       let mailbox = mailbox
       return journal.afterwards {
-        if !mailbox.post({ $0.explainer.explain(id, completion) }) { completion(nil) }
+        if !mailbox.post(.request(.explain(id, reply))) { reply.refuse() }
       }
     }
-    if let standing = standing(of: id) { return completion(Explanation(standing, now: clock.boot)) }
+    if let standing = standing(of: id) { return reply.answer(Explanation(standing, now: clock.boot)) }
     let read: @Sendable (any DownloadJournal) throws -> JobRecord? = { try $0.job(id) }
     journal.read(read) { result in
       switch result {
-      case .success(let record): completion(record.map { Explanation(Cause(ofIdle: $0)) })
+      case .success(let record): reply.answer(record.map { Explanation(Cause(ofIdle: $0)) })
       case .failure(let error):
         let reason = Hold.Reason.journal(error)
-        guard case .journal(let what, let isOfVolume) = reason else { return completion(nil) }
-        completion(Explanation(.journal(what, isOfVolume: isOfVolume, commands: nil)))
+        guard case .journal(let what, let isOfVolume) = reason else { return reply.answer(nil) }
+        reply.answer(Explanation(.journal(what, isOfVolume: isOfVolume, commands: nil)))
       }
     }
   }
@@ -66,7 +71,7 @@ final class Explainer: EnginePart {
   private func standing(of hold: Hold) -> JobStanding {
     var held = JobStanding.Held(
       reason: hold.reason, facts: hold.facts,
-      attemptLimit: endings.retryPolicy(of: hold.entry.transferClass).attemptLimit, since: hold.since,
+      attemptLimit: engine.options.retryPolicy(of: hold.entry.transferClass).attemptLimit, since: hold.since,
       until: hold.until, surroundings: surroundings(of: hold.entry))
     if case .volume = hold.reason {
       held.mount = Files.mountPoint(of: hold.facts.directory) ?? hold.facts.directory

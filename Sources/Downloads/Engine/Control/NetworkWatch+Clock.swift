@@ -15,12 +15,9 @@ extension NetworkWatch {
   /// How far wall time is ahead of boot time: it changes only when the clock is set.
   private var wallOffset: Int64 { clock.wall - clock.boot.inNanoseconds }
 
-  /// Whether the job waits for the clock from now on.
-  func holdForClock(_ job: ActiveJob, _ problem: String) -> Bool {
-    guard let doubt = clockDoubt else { return false }
-    job.record.noteError(problem)
-    endings.stop(job, then: .hold(.clock(doubt, offset: wallOffset), after: Self.clockCheck))
-    return true
+  /// What follows for a job whose certificate isn't valid yet; nil: the clock is believed.
+  func stepInDoubt() -> NextStep? {
+    clockDoubt.map { .hold(.clock($0, offset: wallOffset), after: Self.clockCheck) }
   }
 
   /// Whether a job that waits for the clock goes on waiting: nothing about the clock has changed.

@@ -9,14 +9,9 @@ extension NetworkWatch {
     guard let ask = engine.options.isBehindPortal, job.hasRequested, !job.hasLookedForPortal, Self.mayBePortals(failure)
     else { return false }
     job.hasLookedForPortal = true
-    // Commands wait until the slot is free.
-    endings.handle(.suspectedPortal(failure), job)
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
-    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: false, ask: ask).put { isBehindPortal in
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        if isBehindPortal { engine.network.waitForLogin(job, failure) } else { engine.endings.fail(job, failure) }
-      }
+    let (activation, mailbox) = (job.activation, mailbox)
+    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: false, ask: ask).put {
+      mailbox.post(.job(activation, .lookedForPortal(failure, isThere: $0)))
     }
     return true
   }
@@ -29,14 +24,7 @@ extension NetworkWatch {
     }
   }
 
-  /// Nothing that came since the slot was given counts, neither bytes nor mistakes.
-  private func waitForLogin(_ job: ActiveJob, _ failure: TransferFailure) {
-    if job.file.chunks == nil, job.file.written.bytes > 0 || job.record.generation != job.start.generation {
-      endings.startAfresh(job, reason: "a login page came instead of it")
-    }
-    job.record.history = job.start.history
-    job.record.noteError(failure.detail, failure.cause)
-    endings.handle(.ended(Retirement(.queuedBehindPortal)), job)
+  func foundPortal() {
     portalCheckAt = clock.boot + Self.portalCheck
     var conditions = conditions
     conditions.isBehindPortal = true
@@ -50,17 +38,19 @@ extension NetworkWatch {
     guard conditions.isBehindPortal, !engine.isClosing else { return }
     let mailbox = mailbox
     // Silence is no way out of a portal.
-    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: true, ask: ask).put { isBehindPortal in
-      mailbox.post { engine in
-        guard engine.network.conditions.isBehindPortal else { return }
-        if isBehindPortal {
-          engine.network.portalCheckAt = engine.clock.boot + Self.portalCheck
-        } else {
-          var conditions = engine.network.conditions
-          conditions.isBehindPortal = false
-          engine.network.setConditions(conditions)
-        }
-      }
+    TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: true, ask: ask).put {
+      mailbox.post(.control(.lookedForPortal(isThere: $0)))
+    }
+  }
+
+  func lookedForPortal(isThere: Bool) {
+    guard conditions.isBehindPortal else { return }
+    if isThere {
+      portalCheckAt = clock.boot + Self.portalCheck
+    } else {
+      var conditions = conditions
+      conditions.isBehindPortal = false
+      setConditions(conditions)
     }
   }
 }

@@ -15,39 +15,9 @@ extension RoomKeeper {
   func extend(_ job: ActiveJob, by missing: Int64) {
     let remaining = job.total.map { max(0, $0 - job.arrivedBytes) }
     guard let (least, most) = job.allowance.extend(by: missing, remaining: remaining) else { return }
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
-    journal.reserve(atLeast: least, upTo: most, for: id) { result in
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        engine.room.extended(job, result)
-      }
-    }
+    let (activation, mailbox) = (job.activation, mailbox)
+    journal.reserve(atLeast: least, upTo: most, for: job.id) { mailbox.post(.job(activation, .reserved($0))) }
   }
-
-  private func extended(_ job: ActiveJob, _ result: Result<JournalWriter.Grant, any Error>) {
-    switch result {
-    case .success(.granted(let bytes)):
-      job.allowance.extended(by: bytes)
-      if job.machine.isDecided { return endings.continueStopping(job) }
-      if job.machine.isOpening { return opening.admit(job) }
-      for segment in job.segments where segment.isWaitingForAllowance {
-        segment.isWaitingForAllowance = false
-        segment.stall.resumed(at: clock.boot)
-        transport.resume(segment.transfer)
-      }
-    case .success(.missing(let bytes)):
-      job.allowance.wasRefused()
-      let budget = job.record.specification.budget ?? ""
-      endings.stop(job, then: .hold(.allowance(budget: budget, missing: bytes), after: Self.allowanceDelay))
-      endings.continueStopping(job)
-    case .failure(let error):
-      job.allowance.wasRefused()
-      endings.journalFailed(job, error)
-    }
-  }
-
-  /// A change of an allowance is announced (`allowancesChanged`); this is for one that isn't.
-  private static let allowanceDelay: Duration = .seconds(600)
 
   func allowancesChanged() {
     for (id, hold) in engine.holds {

@@ -74,7 +74,7 @@ final class RoomKeeper: EnginePart {
   /// first.
   func shortageOfAll(of job: ActiveJob, starts: Bool) -> SpaceShortage? {
     guard shortage(of: job, starts: starts) != nil else { return nil }
-    let older = commands.stagingNames(job.record.specification, upTo: job.record.generation)
+    let older = engine.options.stagingNames(job.record.specification, upTo: job.record.generation)
     job.file.staging?.removeUnused(older)
     return shortage(of: job, starts: starts)
   }
@@ -88,11 +88,11 @@ final class RoomKeeper: EnginePart {
     let mailbox = mailbox
     Task {
       let hasDeleted = await makeRoom(shortage)
-      mailbox.post { engine in engine.room.madeRoom(on: shortage.device, hasDeleted: hasDeleted) }
+      mailbox.post(.control(.madeRoom(onDevice: shortage.device, hasDeleted: hasDeleted)))
     }
   }
 
-  private func madeRoom(on device: UInt64, hasDeleted: Bool) {
+  func madeRoom(on device: UInt64, hasDeleted: Bool) {
     guard space.madeRoom(on: device, hasDeleted: hasDeleted) else { return }
     for (id, hold) in engine.holds {
       if case .disk(let shortage) = hold.reason, shortage.device == device { engine.release(id) }

@@ -57,6 +57,15 @@ final class ActiveJob {
   }
 
   var id: JobID { record.id }
+  var activation: Activation { Activation(job: record.id, run: run) }
+
+  /// By which the file is found again; `boot`: the one that it was written in.
+  func setIdentity(_ identity: FileIdentity, boot: String) {
+    record.partial?.stagingName = file.staging?.name ?? ""
+    record.partial?.device = identity.device
+    record.partial?.inode = identity.inode
+    if file.failure == nil { record.partial?.bootIdentifier = boot } else { distrust("") }
+  }
 
   /// The next activation trusts what the journal says of the file, and nothing else.
   func distrust(_ marker: String) {

@@ -26,7 +26,8 @@ extension JobEndings {
     job.record.noteError(problem.description, problem.cause)
     let attempt = job.attempt(until: clock, problem.status, problem.description)
     let policy = AttemptPolicy(
-      retry: retryPolicy(of: job.record.transferClass), retestsPublication: engine.options.retestsPublication,
+      retry: engine.options.retryPolicy(of: job.record.transferClass),
+      retestsPublication: engine.options.retestsPublication,
       longestWithoutProgress: network.conditions.progressTimeout ?? RetryPolicy.longestWithoutProgress,
       random: Double.random(in: 0..<1, using: &engine.random))
     let verdict: AttemptPolicy.Verdict
@@ -50,10 +51,6 @@ extension JobEndings {
     case .fail(let failure): fail(job, failure, failure.reason == .noProgress ? attempt : nil)
     case .wait(let reason, let delay): wait(job, reason, delay, attempt)
     }
-  }
-
-  func retryPolicy(of transferClass: TransferClass) -> RetryPolicy {
-    RetryPolicy(transferClass: transferClass, appIdleForWeek: false, attemptLimit: engine.options.attemptLimit)
   }
 
   func wait(_ job: ActiveJob, _ reason: Hold.Reason, _ delay: Duration, _ attempt: Attempt) {

@@ -6,13 +6,36 @@ internal import Dispatch
 extension JobEndings {
   /// The attempt that it failed with is remembered like those before it, if anything was asked for.
   func fail(_ job: ActiveJob, _ failure: TransferFailure, _ attempt: Attempt? = nil) {
-    if network.suspectsPortal(job, failure) { return }
+    // Commands wait until the slot is free.
+    if network.suspectsPortal(job, failure) { return handle(.suspectedPortal(failure), job) }
     let own = job.hasRequested ? job.attempt(until: clock, failure.status, failure.detail) : nil
     if failure.isRefusedAccess {
       if let failure = keptForAnotherURL(job, failure) { return failAndKeep(job, failure, attempt ?? own) }
       job.record.partial = nil
     }
     failed(job, failure, Retirement(.failed(failure), removing: .everything, attempt: attempt ?? own))
+  }
+
+  func lookedForPortal(_ job: ActiveJob, _ failure: TransferFailure, isThere: Bool) {
+    guard isThere else { return fail(job, failure) }
+    // Nothing that came since the slot was given counts, neither bytes nor mistakes.
+    if job.file.chunks == nil, job.file.written.bytes > 0 || job.record.generation != job.start.generation {
+      startAfresh(job, reason: "a login page came instead of it")
+    }
+    job.record.history = job.start.history
+    job.record.noteError(failure.detail, failure.cause)
+    handle(.ended(Retirement(.queuedBehindPortal)), job)
+    network.foundPortal()
+  }
+
+  /// The file stays, and the newest download of it is one that finished with it.
+  func finishUnchanged(_ job: ActiveJob, _ known: KnownVersion) {
+    guard !job.machine.isDecided else { return continueStopping(job) }
+    job.record.state = .finished
+    job.record.wait = nil
+    job.record.partial = known.partial
+    (job.record.publishedInode, job.record.finalSize) = (known.inode, known.size)
+    handle(.ended(Retirement(.unchanged(size: known.size), removing: .everything)), job)
   }
 
   /// Access was refused: what a digest proves is good for another URL of the same file, or for this one when it
@@ -38,25 +61,19 @@ extension JobEndings {
     guard removal != .nothing, let destination = job.file.destination else { return handle(.filesRemoved, job) }
     let file = job.file.staging
     let names =
-      removal == .everything ? commands.stagingNames(job.record.specification, upTo: job.record.generation) : []
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+      removal == .everything ? engine.options.stagingNames(job.record.specification, upTo: job.record.generation) : []
+    let (activation, mailbox) = (job.activation, mailbox)
     job.file.lane.async {
       file?.discard()
       for name in names { destination.removeStaging(name) }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        engine.endings.handle(.filesRemoved, job)
-      }
+      mailbox.post(.job(activation, .filesRemoved))
     }
   }
 
   func commit(_ job: ActiveJob, _ attempt: Attempt?) {
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
-    journal.commit([.job(job.record)] + (attempt.map { [.attempt($0, id)] } ?? [])) { failure in
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        engine.endings.handle(.committed(failure.map(JournalFailure.init)), job)
-      }
+    let (activation, mailbox) = (job.activation, mailbox)
+    journal.commit([.job(job.record)] + (attempt.map { [.attempt($0, job.id)] } ?? [])) { failure in
+      mailbox.post(.job(activation, .committed(failure.map(JournalFailure.init))))
     }
   }
 }

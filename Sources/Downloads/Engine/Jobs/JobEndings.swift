@@ -9,6 +9,16 @@ final class JobEndings: EnginePart {
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
+  // What it uses of the others.
+  var opening: JobOpening { engine.parts.opening }
+  var publishing: JobPublishing { engine.parts.publishing }
+  var connections: Connections { engine.parts.connections }
+  var chunked: ChunkedTransfers { engine.parts.chunked }
+  var bodies: BodyReceiver { engine.parts.bodies }
+  var commands: CommandExecutor { engine.parts.commands }
+  var network: NetworkWatch { engine.parts.network }
+  var room: RoomKeeper { engine.parts.room }
+
   /// Ends all transfers of a job, unless what was decided before comes first.
   func stop(_ job: ActiveJob, then next: NextStep) { handle(.decided(next), job) }
 
@@ -97,7 +107,7 @@ final class JobEndings: EnginePart {
     if isAnother { job.record.history.highWater = 0 }
     if hadBytes {
       if job.record.generation > 1 {
-        let outdated = commands.stagingName(job.record.specification, job.record.generation - 1)
+        let outdated = engine.options.stagingName(job.record.specification, job.record.generation - 1)
         job.file.lane.async { destination.removeStaging(outdated) }
       }
       job.record.generation += 1
@@ -109,7 +119,8 @@ final class JobEndings: EnginePart {
     let isNew = hadBytes || job.file.staging == nil
     let staging =
       isNew
-      ? StagingFile(destination: destination, name: commands.stagingName(specification, job.record.generation)) : nil
+      ? StagingFile(destination: destination, name: engine.options.stagingName(specification, job.record.generation))
+      : nil
     job.file.empty(staging, specification.chunks)
     job.file.expect(ResumePolicy.knownDigest(job.record))
   }

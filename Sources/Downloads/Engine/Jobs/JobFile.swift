@@ -82,6 +82,12 @@ final class JobFile {
     var hadBadChunk = false
   }
 
+  /// Bytes up to which handing a file from thread to thread costs more than hashing or writing it.
+  static let small = 64 << 10
+
+  /// Bytes up to which a killed service may fetch again: the journal hears of a file before it grows beyond.
+  static let worthAnIdentity: Int64 = 8 << 20
+
   init(_ lanes: Lanes, now: Duration) {
     self.lanes = lanes
     checkpoint = Checkpointing(last: now)

@@ -7,13 +7,13 @@ extension JobOpening {
   /// Goes on with what is found under the job's staging name, or with nothing.
   func salvage(_ job: ActiveJob) {
     guard let list = job.record.specification.chunks, let file = job.file.staging else { return opened(job, nil) }
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     // A journal that is younger than the file may count its generations anew. One that knows of received bytes isn't, and
     // what it gave up before stays given up.
     let specification = job.record.specification
     let isNew = job.record.receivedBytes == 0
     let others = (1...Self.maxGenerations).filter { isNew && $0 != job.record.generation }.map {
-      commands.stagingName(specification, $0)
+      engine.options.stagingName(specification, $0)
     }
     let hasLostPages = job.record.partial?.bootIdentifier == Partial.lostPages
     job.file.lane.async {
@@ -25,14 +25,18 @@ extension JobOpening {
         guard let found = try file.salvage(list, others: others) else { return nil }
         return (found, try file.identity())
       }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run), job.machine.isOpening else { return }
-        switch result {
-        case .success(let found?): engine.opening.salvaged(job, list, found.found, found.identity)
-        case .success(nil): engine.opening.opened(job, nil)
-        case .failure(let error): engine.endings.fileFailed(job, error)
-        }
-      }
+      mailbox.post(.job(activation, .salvaged(result)))
+    }
+  }
+
+  func salvaged(
+    _ job: ActiveJob, _ result: Result<(found: ChunkMap.Found, identity: FileIdentity)?, SystemCallError>
+  ) {
+    guard job.machine.isOpening, let list = job.record.specification.chunks else { return }
+    switch result {
+    case .success(let (found, identity)?): salvaged(job, list, found, identity)
+    case .success(nil): opened(job, nil)
+    case .failure(let error): endings.fileFailed(job, error)
     }
   }
 

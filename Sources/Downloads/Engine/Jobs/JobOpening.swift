@@ -12,6 +12,14 @@ final class JobOpening: EnginePart {
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
+  // What it uses of the others.
+  var endings: JobEndings { engine.parts.endings }
+  var publishing: JobPublishing { engine.parts.publishing }
+  var connections: Connections { engine.parts.connections }
+  var chunked: ChunkedTransfers { engine.parts.chunked }
+  var network: NetworkWatch { engine.parts.network }
+  var room: RoomKeeper { engine.parts.room }
+
   func open(_ job: ActiveJob) {
     let specification = job.record.specification
     guard Self.isFileName(specification.fileName), specification.directory.hasPrefix("/"),
@@ -35,7 +43,7 @@ final class JobOpening: EnginePart {
     job.file.destination = destination
     let name =
       job.record.partial?.stagingName
-      ?? commands.stagingName(specification, job.record.generation)
+      ?? engine.options.stagingName(specification, job.record.generation)
     let file = StagingFile(destination: destination, name: name)
     job.file.staging?.end()
     job.file.staging = file
@@ -47,19 +55,21 @@ final class JobOpening: EnginePart {
     guard let partial = job.record.partial, chunks == nil || !partial.verifiedChunks.isEmpty else {
       return salvage(job)
     }
-    let (id, run, boot, mailbox) = (job.id, job.run, clock.bootIdentifier, mailbox)
+    let (activation, boot, mailbox) = (job.activation, clock.bootIdentifier, mailbox)
     job.file.lane.async {
       let result = Result { () throws(SystemCallError) in
         try file.reopen(partial, boot: boot, chunks: chunks, comparing: compared)
       }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run), job.machine.isOpening else { return }
-        switch result {
-        case .success(nil): engine.opening.salvage(job)
-        case .success(let kept?): engine.opening.opened(job, kept)
-        case .failure(let error): engine.endings.fileFailed(job, error)
-        }
-      }
+      mailbox.post(.job(activation, .reopened(result)))
+    }
+  }
+
+  func reopened(_ job: ActiveJob, _ result: Result<StagingFile.Kept?, SystemCallError>) {
+    guard job.machine.isOpening else { return }
+    switch result {
+    case .success(nil): salvage(job)
+    case .success(let kept?): opened(job, kept)
+    case .failure(let error): endings.fileFailed(job, error)
     }
   }
 
@@ -93,7 +103,7 @@ final class JobOpening: EnginePart {
       // The journal knows a file that isn't there: nothing is left of it.
       job.record.partial = nil
       job.file.staging = job.file.destination.map {
-        StagingFile(destination: $0, name: commands.stagingName(specification, job.record.generation))
+        StagingFile(destination: $0, name: engine.options.stagingName(specification, job.record.generation))
       }
     }
     if let chunks = specification.chunks {
@@ -142,7 +152,7 @@ final class JobOpening: EnginePart {
       return endings.stop(job, then: .verify)
     }
     let url: ParsedURL
-    do throws(NetworkWatch.RefusedURL) { url = try network.validatedURL(specification.url, specification) } catch {
+    do throws(RefusedURL) { url = try engine.options.transport.validatedURL(specification.url, specification) } catch {
       return endings.stop(job, then: .fail(TransferFailure(.notAllowed, cause: error.cause, detail: error.text)))
     }
     let ask = connections.firstAsk(job, url)

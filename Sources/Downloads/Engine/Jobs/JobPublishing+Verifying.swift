@@ -26,13 +26,10 @@ extension JobPublishing {
           return try hasher.matches(size: size)
         })
     }
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     job.file.hashingLane.async {
       let result = Result { try hasher.matches(size: size) }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        engine.publishing.verified(job, result)
-      }
+      mailbox.post(.job(activation, .verified(result)))
     }
   }
 
@@ -75,20 +72,20 @@ extension JobPublishing {
     job.file.hashing.hasher = nil
     job.file.evidence.declaredDigests = []
     job.file.written.offset = 0
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     job.file.lane.async {
       // Before the journal hears of it: a file that is shorter than its journal says is looked at closely.
       let result = Result { () throws(SystemCallError) in try file.cutOpened(to: offset) }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        switch result {
-        case .success:
-          engine.journal.commit([.job(job.record)]) { _ in }
-          engine.endings.reopen(job)
-        case .failure(let error):
-          engine.endings.fileFailed(job, error)
-        }
-      }
+      mailbox.post(.job(activation, .cut(result)))
+    }
+  }
+
+  func cut(_ job: ActiveJob, _ result: Result<Void, SystemCallError>) {
+    switch result {
+    case .success:
+      journal.commit([.job(job.record)]) { _ in }
+      endings.reopen(job)
+    case .failure(let error): endings.fileFailed(job, error)
     }
   }
 

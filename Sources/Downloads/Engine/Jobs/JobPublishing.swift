@@ -10,28 +10,28 @@ final class JobPublishing: EnginePart {
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
+  // What it uses of the others.
+  var endings: JobEndings { engine.parts.endings }
+
   func publish(_ job: ActiveJob, isReplay: Bool) {
     guard let file = job.file.staging else { return }
     endings.handle(.publishing, job)
     job.record.wait = nil
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     let content = job.file.content
     job.file.content = nil
     if mayLeaveSlot(job, content) { engine.releaseSlot(of: job) }
     publisher.publish(
-      Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) { result in
-        mailbox.post { engine in
-          guard let job = engine.job(id, run) else { return }
-          engine.publishing.published(job, result)
-        }
+      Publisher.Item(job: job.record, file: file, content: content, isReplay: isReplay) {
+        mailbox.post(.job(activation, .published($0)))
       })
   }
 
   /// Whether others may transfer while it waits for the disk: many small files share their synchronisations. What it keeps
   /// meanwhile is memory, or a descriptor; a large one would fill the page cache with what isn't written yet.
   private func mayLeaveSlot(_ job: ActiveJob, _ content: TransferBuffer?) -> Bool {
-    if content != nil { return engine.active.count < Self.maxWaitingInMemory && !bodies.pool.isCrowded }
-    return job.file.written.offset <= Connections.worthAnIdentity && engine.active.count < maxWaitingOpen
+    if content != nil { return engine.active.count < Self.maxWaitingInMemory && !pool.isCrowded }
+    return job.file.written.offset <= JobFile.worthAnIdentity && engine.active.count < maxWaitingOpen
   }
 
   private static let maxWaitingInMemory = 256
@@ -87,33 +87,27 @@ final class JobPublishing: EnginePart {
     // Published a second time, it is known already as it was then.
     if job.record.state == .verified, job.record.partial != nil { return endings.failAndKeep(job, failure) }
     let size = job.file.chunks?.list.totalSize ?? job.file.written.offset
-    guard size > Connections.small, job.record.partial != nil, let file = job.file.staging else {
+    guard size > JobFile.small, job.record.partial != nil, let file = job.file.staging else {
       return endings.fail(job, failure)
     }
     let hasChunks = job.file.chunks != nil
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     job.file.lane.async {
       let result = Result { () throws(SystemCallError) -> (Partial.Checkpoint?, FileIdentity) in
         (hasChunks ? nil : try file.checkpoint(at: size), try file.identity())
       }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        guard case .success(let (checkpoint, identity)) = result else { return engine.endings.fail(job, failure) }
-        engine.bodies.setIdentity(identity, job)
-        job.record.partial?.entity.total = size
-        if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
-        engine.endings.failAndKeep(job, failure)
-      }
+      mailbox.post(.job(activation, .keptForWantOfPlace(failure, size: size, result)))
     }
   }
 
-  /// The file stays, and the newest download of it is one that finished with it.
-  func finishUnchanged(_ job: ActiveJob, _ known: KnownVersion) {
-    guard !job.machine.isDecided else { return endings.continueStopping(job) }
-    job.record.state = .finished
-    job.record.wait = nil
-    job.record.partial = known.partial
-    (job.record.publishedInode, job.record.finalSize) = (known.inode, known.size)
-    endings.handle(.ended(Retirement(.unchanged(size: known.size), removing: .everything)), job)
+  func keptForWantOfPlace(
+    _ job: ActiveJob, _ failure: TransferFailure, size: Int64,
+    _ result: Result<(Partial.Checkpoint?, FileIdentity), SystemCallError>
+  ) {
+    guard case .success(let (checkpoint, identity)) = result else { return endings.fail(job, failure) }
+    job.setIdentity(identity, boot: clock.bootIdentifier)
+    job.record.partial?.entity.total = size
+    if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
+    endings.failAndKeep(job, failure)
   }
 }

@@ -11,45 +11,37 @@ extension BodyReceiver {
     else { return }
     // A size that is only a guess bounds nothing.
     let total = job.record.specification.exactSize ?? job.record.partial?.entity.total
-    if let total, total <= Connections.worthAnIdentity { return }
+    if let total, total <= JobFile.worthAnIdentity { return }
     job.file.identity.isOnItsWay = true
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     job.file.lane.async {
       let result = Result { () throws(SystemCallError) -> (StagingFile.Preallocation, FileIdentity) in
         let preallocation =
           if let total { try file.preallocate(to: total) } else { StagingFile.Preallocation.unsupported }
         return (preallocation, try file.identity())
       }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        switch result {
-        case .failure(let error):
-          job.file.identity.isOnItsWay = false
-          engine.endings.fileFailed(job, error)
-        case .success((.noRoom, _)):
-          job.file.identity.isOnItsWay = false
-          engine.endings.stop(job, then: .hold(.disk(engine.room.shortage(after: job)), after: nil))
-          engine.endings.continueStopping(job)
-        case .success(let (preallocation, identity)):
-          job.file.isPreallocated = preallocation == .done
-          engine.bodies.setIdentity(identity, job)
-          engine.journal.commit([.job(job.record)]) { failure in
-            mailbox.post { engine in engine.bodies.identityJournalled(id, run, failure) }
-          }
-        }
-      }
+      mailbox.post(.transfer(activation, .identified(result)))
     }
   }
 
-  func setIdentity(_ identity: FileIdentity, _ job: ActiveJob) {
-    job.record.partial?.stagingName = job.file.staging?.name ?? ""
-    job.record.partial?.device = identity.device
-    job.record.partial?.inode = identity.inode
-    if job.file.failure == nil { job.record.partial?.bootIdentifier = clock.bootIdentifier } else { job.distrust("") }
+  func identified(_ job: ActiveJob, _ result: Result<(StagingFile.Preallocation, FileIdentity), SystemCallError>) {
+    switch result {
+    case .failure(let error):
+      job.file.identity.isOnItsWay = false
+      endings.fileFailed(job, error)
+    case .success((.noRoom, _)):
+      job.file.identity.isOnItsWay = false
+      endings.stop(job, then: .hold(.disk(room.shortage(after: job)), after: nil))
+      endings.continueStopping(job)
+    case .success(let (preallocation, identity)):
+      job.file.isPreallocated = preallocation == .done
+      job.setIdentity(identity, boot: clock.bootIdentifier)
+      let (activation, mailbox) = (job.activation, mailbox)
+      journal.commit([.job(job.record)]) { mailbox.post(.transfer(activation, .identityJournalled($0))) }
+    }
   }
 
-  private func identityJournalled(_ id: JobID, _ run: UInt64, _ failure: (any Error)?) {
-    guard let job = engine.job(id, run) else { return }
+  func identityJournalled(_ job: ActiveJob, _ failure: (any Error)?) {
     job.file.identity.isOnItsWay = false
     if let failure { return endings.journalFailed(job, failure) }
     journalKnowsFile(job)
@@ -62,7 +54,7 @@ extension BodyReceiver {
     for writer in job.file.writers.values {
       writer.holdAt = nil
       if writer.takeResumption(), let segment = job.segments.first(where: { $0.writer === writer }) {
-        resume(segment.transfer, clock.boot)
+        resume(segment, clock.boot)
       }
     }
   }
@@ -84,7 +76,7 @@ extension BodyReceiver {
     guard let file = job.file.staging else { return }
     job.file.checkpoint.isInFlight = true
     job.file.checkpoint.last = clock.boot
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     let offset = job.file.written.offset
     let bits = job.file.chunks?.bits
     job.file.written.synchronised = job.file.written.bytes
@@ -94,17 +86,20 @@ extension BodyReceiver {
         try file.synchronizeData()
         return (nil, try file.identity())
       }
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        switch result {
-        case .failure(let error):
-          job.file.checkpoint.isInFlight = false
-          engine.endings.synchronisationFailed(job, error)
-        case .success(let (checkpoint, identity)):
-          engine.bodies.setIdentity(identity, job)
-          engine.bodies.journalCheckpoint(job, checkpoint, bits)
-        }
-      }
+      mailbox.post(.transfer(activation, .synchronised(result, bits: bits)))
+    }
+  }
+
+  func synchronised(
+    _ job: ActiveJob, _ result: Result<(Partial.Checkpoint?, FileIdentity), SystemCallError>, _ bits: [UInt8]?
+  ) {
+    switch result {
+    case .failure(let error):
+      job.file.checkpoint.isInFlight = false
+      endings.synchronisationFailed(job, error)
+    case .success(let (checkpoint, identity)):
+      job.setIdentity(identity, boot: clock.bootIdentifier)
+      journalCheckpoint(job, checkpoint, bits)
     }
   }
 
@@ -118,26 +113,26 @@ extension BodyReceiver {
       record.partial?.checkpoints = Array(kept.suffix(Partial.keptCheckpoints))
     }
     noteProgress(&record, total: job.total)
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
-    let committed = record
+    let (activation, mailbox, committed) = (job.activation, mailbox, record)
     journal.commit([.job(committed)]) { failure in
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        job.file.checkpoint.isInFlight = false
-        if let failure { return engine.endings.journalFailed(job, failure) }
-        engine.bodies.journalKnowsFile(job)
-        job.record.partial?.checkpoints = committed.partial?.checkpoints ?? []
-        job.record.partial?.verifiedChunks = committed.partial?.verifiedChunks ?? []
-        job.record.history.fruitlessAttempts = committed.history.fruitlessAttempts
-        job.record.history.serverFaults = committed.history.serverFaults
-        job.record.history.highWater = committed.history.highWater
-        job.record.lastProgress = committed.lastProgress
-        if let bits { job.file.chunks?.journalled(bits) }
-        job.file.written.checkpointed = job.durableBytes
-        engine.bodies.holdIfShort(job)
-        engine.endings.continueStopping(job)
-      }
+      mailbox.post(.transfer(activation, .checkpointJournalled(committed, bits: bits, failure)))
     }
+  }
+
+  func checkpointJournalled(_ job: ActiveJob, _ committed: JobRecord, _ bits: [UInt8]?, _ failure: (any Error)?) {
+    job.file.checkpoint.isInFlight = false
+    if let failure { return endings.journalFailed(job, failure) }
+    journalKnowsFile(job)
+    job.record.partial?.checkpoints = committed.partial?.checkpoints ?? []
+    job.record.partial?.verifiedChunks = committed.partial?.verifiedChunks ?? []
+    job.record.history.fruitlessAttempts = committed.history.fruitlessAttempts
+    job.record.history.serverFaults = committed.history.serverFaults
+    job.record.history.highWater = committed.history.highWater
+    job.record.lastProgress = committed.lastProgress
+    if let bits { job.file.chunks?.journalled(bits) }
+    job.file.written.checkpointed = job.durableBytes
+    holdIfShort(job)
+    endings.continueStopping(job)
   }
 
   /// New durable bytes beyond the high-water mark end a row of failures.

@@ -16,25 +16,27 @@ extension BodyReceiver {
     // More than all buffers hold: the digest is still at what was there before.
     if isBehind, buffer.offset - job.file.hashing.offset > Int64(BufferPool.budget) { return false }
     job.file.hashing.buffers += 1
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     job.file.hashingLane.async {
       // A file that can't be read is noticed by the check at the end.
       try? hasher.take(buffer)
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        job.file.hashing.buffers -= 1
-        if job.file.hashing.hasher === hasher { job.file.hashing.offset = buffer.end }
-        guard isBehind else { return }
-        engine.bodies.giveRoom(number, job)
-        engine.endings.continueStopping(job)
-      }
+      mailbox.post(.transfer(activation, .hashed(buffer, number, by: hasher, waits: isBehind)))
     }
     return isBehind
   }
 
+  /// `waits`: the buffer's transfer waits for it.
+  func hashed(_ job: ActiveJob, _ buffer: TransferBuffer, _ number: UInt64, by hasher: FileHasher, waits: Bool) {
+    job.file.hashing.buffers -= 1
+    if job.file.hashing.hasher === hasher { job.file.hashing.offset = buffer.end }
+    guard waits else { return }
+    giveRoom(number, job)
+    endings.continueStopping(job)
+  }
+
   func hashChunks(endingIn buffer: TransferBuffer, _ job: ActiveJob) {
     guard let list = job.file.chunks?.list, let file = job.file.staging else { return }
-    let (id, run, mailbox) = (job.id, job.run, mailbox)
+    let (activation, mailbox) = (job.activation, mailbox)
     for index in Int(buffer.offset / list.chunkSize)...Int((buffer.end - 1) / list.chunkSize) {
       let range = list.range(of: index)
       // A segment starts at a chunk's start and its buffers come in order: who reaches the end has all of it.
@@ -43,16 +45,19 @@ extension BodyReceiver {
       job.file.hashing.chunks += 1
       lanes.hashes.async {
         var hash = RunningHash(.sha256)
-        let result = Result { () throws(SystemCallError) in try file.read(range) { hash.update($0) } }
-        let isRight = list.digest(of: index).elementsEqual(hash.digest)
-        mailbox.post { engine in
-          guard let job = engine.job(id, run) else { return }
-          switch result {
-          case .success: engine.bodies.chunkHashed(index, isRight: isRight, job)
-          case .failure(let error): engine.bodies.chunkUnread(index, error, job)
-          }
+        let result = Result { () throws(SystemCallError) in
+          try file.read(range) { hash.update($0) }
+          return list.digest(of: index).elementsEqual(hash.digest)
         }
+        mailbox.post(.transfer(activation, .chunkHashed(index, result)))
       }
+    }
+  }
+
+  func chunkHashed(_ index: Int, _ result: Result<Bool, SystemCallError>, _ job: ActiveJob) {
+    switch result {
+    case .success(let isRight): chunkHashed(index, isRight: isRight, job)
+    case .failure(let error): chunkUnread(index, error, job)
     }
   }
 
@@ -78,18 +83,7 @@ extension BodyReceiver {
           TransferFailure(.digestMismatch, detail: "chunk \(index) has the wrong digest, also when it is fetched again")
         ))
     }
-    finishChunksIfDone(job)
+    chunked.finishChunksIfDone(job)
     endings.continueStopping(job)
-  }
-
-  func finishChunksIfDone(_ job: ActiveJob) {
-    guard job.machine.isTransferring, job.segments.isEmpty,
-      job.file.hashing.chunks == 0
-    else {
-      return
-    }
-    guard job.file.writers.values.allSatisfy({ $0.inFlight == 0 }) else { return }
-    if job.file.chunks?.isComplete == true { return endings.stop(job, then: .verify) }
-    chunked.addSegment(job)
   }
 }

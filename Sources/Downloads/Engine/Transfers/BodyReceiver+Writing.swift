@@ -9,26 +9,28 @@ extension BodyReceiver {
     charge(job, Int64(buffer.count))
     if mayWriteInPlace(job, writer) { return writeInPlace(buffer, to: file, from: writer, of: job) }
     job.file.writesInLane += 1
-    let (id, run, mailbox, number) = (job.id, job.run, mailbox, writer.number)
+    let (activation, mailbox, number) = (job.activation, mailbox, writer.number)
     let check = writer.check
     job.file.lane.async {
       let result = Result { () throws(SystemCallError) in try file.write(buffer) }
       check?.take(buffer.bytes)
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        engine.bodies.wroteInLane(buffer, number, job, result)
-      }
+      let answer: TransferAnswer =
+        switch result {
+        case .success: .wrote(buffer, number)
+        case .failure(let error): .writeFailed(number, error)
+        }
+      mailbox.post(.transfer(activation, answer))
     }
   }
 
-  private func wroteInLane(
-    _ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob, _ result: Result<Void, SystemCallError>
-  ) {
+  func writeFailed(_ number: UInt64, _ job: ActiveJob, _ error: SystemCallError) {
     job.file.writesInLane -= 1
-    if case .failure(let error) = result {
-      giveRoom(number, job)
-      return endings.fileFailed(job, error)
-    }
+    giveRoom(number, job)
+    endings.fileFailed(job, error)
+  }
+
+  func wroteInLane(_ buffer: TransferBuffer, _ number: UInt64, _ job: ActiveJob) {
+    job.file.writesInLane -= 1
     guard job.file.failure == nil else {
       giveRoom(number, job)
       return endings.continueStopping(job)
@@ -57,11 +59,7 @@ extension BodyReceiver {
       inPlace.bytes += Int64(buffer.count)
     } catch {
       job.file.writesInLane += 1
-      let (id, run, number) = (job.id, job.run, writer.number)
-      mailbox.post { engine in
-        guard let job = engine.job(id, run) else { return }
-        engine.bodies.wroteInLane(buffer, number, job, .failure(error))
-      }
+      mailbox.post(.transfer(job.activation, .writeFailed(writer.number, error)))
     }
     let took = clock.boot - began
     inPlace.time += took
@@ -92,7 +90,7 @@ extension BodyReceiver {
     // Its body may have ended meanwhile; then all of that is done.
     if job.machine.isTransferring { followWrites(of: job) }
     for segment in job.segments where segment.writer?.takeResumption() == true {
-      resume(segment.transfer, clock.boot)
+      resume(segment, clock.boot)
     }
   }
 
@@ -111,7 +109,7 @@ extension BodyReceiver {
 
   private func followWrites(of job: ActiveJob) {
     // The last bytes of an answer may be of chunks that weren't asked for.
-    if job.file.chunks == nil { journalIdentity(job) } else { finishChunksIfDone(job) }
+    if job.file.chunks == nil { journalIdentity(job) } else { chunked.finishChunksIfDone(job) }
     let now = clock.boot
     checkpointIfDue(job, now)
     // Between checkpoints, which are seconds apart, a fast line would fill what has to stay free.

@@ -9,19 +9,23 @@ final class BodyReceiver: EnginePart {
   var writtenInPlace: ActiveJob?
   /// Since the transport was called: how much was written so, and how long that took.
   var inPlace: (bytes: Int64, time: Duration) = (0, .zero)
-  /// Transfers that wait for their share of the rate.
-  var paced: [TransferID: Duration] = [:]
-  let pool = BufferPool()
+  /// Transfers that wait for their share of the rate, each until then.
+  var paced: [TransferID: (segment: Segment, until: Duration)] = [:]
 
   init(_ engine: TransferEngine) {
     self.engine = engine
     buckets = RateBuckets(engine.options)
   }
 
-  func receive(_ bytes: UnsafeRawBufferPointer, on id: TransferID) -> DataVerdict {
-    guard let segment = connections.segments[id], let writer = segment.writer else { return .abort }
+  // What it uses of the others.
+  var endings: JobEndings { engine.parts.endings }
+  var room: RoomKeeper { engine.parts.room }
+  var chunked: ChunkedTransfers { engine.parts.chunked }
+
+  func receive(_ bytes: UnsafeRawBufferPointer, on segment: Segment) -> DataVerdict {
+    guard let writer = segment.writer else { return .abort }
     let now = clock.boot
-    if let until = paced[id], until > now {
+    if let until = paced[segment.transfer]?.until, until > now {
       segment.stall.pausedByUs(at: now)
       return .pause
     }
@@ -41,7 +45,7 @@ final class BodyReceiver: EnginePart {
       segment.stall.received(bytes.count, at: now)
       if buckets.isLimited, let job {
         let wait = buckets.take(bytes.count, job.record.transferClass, at: now)
-        if wait > .zero { paced[id] = now + wait }
+        if wait > .zero { paced[segment.transfer] = (segment, now + wait) }
       }
     case .pause: segment.stall.pausedByUs(at: now)
     case .abort: break
@@ -51,16 +55,15 @@ final class BodyReceiver: EnginePart {
 
   func resumePaced(_ now: Duration) {
     guard !paced.isEmpty else { return }
-    for (id, until) in paced where until <= now {
+    for (id, (segment, until)) in paced where until <= now {
       paced[id] = nil
-      resume(id, now)
+      resume(segment, now)
     }
   }
 
-  func resume(_ id: TransferID, _ now: Duration) {
-    guard let segment = connections.segments[id] else { return }
+  func resume(_ segment: Segment, _ now: Duration) {
     segment.stall.resumed(at: now)
-    transport.resume(id)
+    transport.resume(segment.transfer)
   }
 
   func charge(_ job: ActiveJob, _ bytes: Int64) {
@@ -73,7 +76,7 @@ final class BodyReceiver: EnginePart {
     engine.options.classBytesPerSecond = classes
     buckets = RateBuckets(engine.options)
     // A transfer that waits for a share of the old ones learns of the new ones with its next bytes.
-    for id in paced.keys { paced[id] = .zero }
+    for id in paced.keys { paced[id]?.until = .zero }
   }
 
   /// A buffer is done with: its transfer may receive another one.
@@ -82,7 +85,7 @@ final class BodyReceiver: EnginePart {
     let continues = writer.written()
     let segment = job.segments.first { $0.writer === writer }
     if writer.inFlight == 0, segment == nil { job.file.writers[number] = nil }
-    if continues, let segment { resume(segment.transfer, clock.boot) }
+    if continues, let segment { resume(segment, clock.boot) }
   }
 
   func tellProgress(_ job: ActiveJob, _ now: Duration) {

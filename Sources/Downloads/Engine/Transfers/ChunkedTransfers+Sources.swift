@@ -21,7 +21,7 @@ extension ChunkedTransfers {
   private func validateSources(_ job: ActiveJob) -> Bool {
     job.hasValidatedSources = true
     for (source, text) in job.sources.urls.enumerated() {
-      do throws(NetworkWatch.RefusedURL) { _ = try network.validatedURL(text, job.record.specification) } catch {
+      do throws(RefusedURL) { _ = try engine.options.transport.validatedURL(text, job.record.specification) } catch {
         guard job.sources.forbid(source) else {
           endings.stop(job, then: .fail(TransferFailure(.notAllowed, cause: error.cause, detail: error.text)))
           return false
@@ -59,7 +59,7 @@ extension ChunkedTransfers {
     // That this one has no ranges says nothing of the next.
     job.planner.mayBeRangeless = false
     abandon(segment, of: job)
-    if job.segments.isEmpty, !addSegment(job) { bodies.finishChunksIfDone(job) }
+    if job.segments.isEmpty, !addSegment(job) { finishChunksIfDone(job) }
     return true
   }
 

@@ -9,6 +9,10 @@ final class ChunkedTransfers: EnginePart {
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
+  // What it uses of the others.
+  var endings: JobEndings { engine.parts.endings }
+  var connections: Connections { engine.parts.connections }
+
   private func maxConnections(_ job: ActiveJob) -> Int {
     job.planner.maxConnections(job.record.transferClass, engine.options.connections)
   }
@@ -68,9 +72,7 @@ final class ChunkedTransfers: EnginePart {
 
   /// A connection that is far behind isn't waited for.
   func relieveSlowest(_ job: ActiveJob, _ now: Duration) {
-    guard job.machine.isTransferring, !bodies.buckets.isLimited,
-      let chunks = job.file.chunks
-    else { return }
+    guard job.machine.isTransferring, let chunks = job.file.chunks else { return }
     let slowest = job.planner.slowest(
       of: job.segments.map { connection($0, chunks.list) }, missing: chunks.missingBytes, now: now,
       hasOther: { job.sources.hasOther(than: $0) }, hasQuicker: { job.sources.hasOtherQuick(than: $0) })
@@ -108,7 +110,16 @@ final class ChunkedTransfers: EnginePart {
       !job.planner.mayBeRangeless && (job.segments.isEmpty || engine.scheduler.permitsConnection(of: job.id))
     engine.needsSchedule = true
     guard !continues || !addSegment(job), !job.machine.isDecided else { return }
-    bodies.finishChunksIfDone(job)
+    finishChunksIfDone(job)
+  }
+
+  /// Verifies a file whose chunks are all there, and else asks for those that aren't.
+  func finishChunksIfDone(_ job: ActiveJob) {
+    guard job.machine.isTransferring, job.segments.isEmpty, job.file.hashing.chunks == 0,
+      job.file.writers.values.allSatisfy({ $0.inFlight == 0 })
+    else { return }
+    if job.file.chunks?.isComplete == true { return endings.stop(job, then: .verify) }
+    addSegment(job)
   }
 
   /// A segment is over; what it didn't bring is for others. The rest is on its way to the file.

@@ -18,7 +18,7 @@ extension Connections {
     guard let segment = segments[id], let job = engine.active[segment.job], !job.machine.isDecided else {
       return .abort
     }
-    if network.isProxied(segment.request.url) { network.proxyHealth.answered() }
+    if engine.options.transport.isProxied(segment.request.url) { network.proxyHealth.answered() }
     segment.link.headDeadline = nil
     segment.link.timesTooLate = 0
     segment.link.mayBeHTTP2 = head.version.major == 2
@@ -61,7 +61,7 @@ extension Connections {
     return ResponseInterpreter(
       head: head, request: segment.request, start: segment.start,
       offset: chunks == nil ? job.file.written.offset : segment.start, chunks: chunks,
-      rules: network.hostRules(job.record.specification), wall: clock.now.wall / 1_000_000_000,
+      rules: engine.options.transport.hostRules(job.record.specification), wall: clock.now.wall / 1_000_000_000,
       known: segment.known, hasAnswered: job.access.hasAnswered, record: job.record, cookies: job.cookies,
       mayBeRangeless: job.planner.mayBeRangeless)
   }
@@ -138,31 +138,28 @@ extension Connections {
       if let chunks = segment.chunks, let list = job.file.chunks?.list {
         list.range(of: chunks.upperBound - 1).upperBound
       } else { job.record.specification.exactSize ?? entity.total }
-    let (id, run) = (job.id, job.run)
+    let activation = job.activation
     // A chunk list says more, and what it says counts more.
     let check = job.file.chunks == nil ? ContentCheck(head, from: offset) : nil
     let tail = offset == 0 ? [] : job.file.written.tail
     job.file.written.tail = []
     tail.withUnsafeBytes { check?.take($0) }
     let writer = BodyWriter(
-      number: engine.number(), from: offset, to: end, wanted: wanted, comparing: tail, check: check, pool: bodies.pool
+      number: engine.number(), from: offset, to: end, wanted: wanted, comparing: tail, check: check, pool: pool
     ) { [unowned self] writer, buffer in
-      guard let job = engine.job(id, run) else { return }
+      guard let job = engine.job(activation) else { return }
       bodies.write(buffer, from: writer, of: job)
     }
     job.file.writers[writer.number] = writer
-    if !job.file.identity.isJournalled { writer.holdAt = Self.worthAnIdentity }
+    if !job.file.identity.isJournalled { writer.holdAt = JobFile.worthAnIdentity }
     segment.writer = writer
   }
-
-  /// Bytes up to which a killed service may fetch again: the journal hears of a file before it grows beyond.
-  static let worthAnIdentity: Int64 = 8 << 20
 
   /// What another run has to know of it.
   func journalOrigin(_ number: UInt32) {
     let record = engine.origins[number].record(of: engine.origins.name(of: number), now: clock.boot, moment: clock.now)
     engine.outstanding += 1
     let mailbox = mailbox
-    journal.commit([.origin(record)]) { _ in mailbox.post { $0.outstanding -= 1 } }
+    journal.commit([.origin(record)]) { _ in mailbox.post(.control(.originJournalled)) }
   }
 }

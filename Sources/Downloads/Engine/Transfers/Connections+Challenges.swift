@@ -8,12 +8,14 @@ extension Connections {
     let specification = job.record.specification
     return Authenticator.Request(
       app: specification.app, identifier: specification.identifier, hop: segment.request.visited.count,
-      origin: segment.request.url.origin, proxyName: network.isProxied(segment.request.url) ? network.proxyName : nil,
+      origin: segment.request.url.origin,
+      proxyName: engine.options.transport.isProxied(segment.request.url) ? engine.options.transport.proxyName : nil,
       refusals: job.record.history.challenges, canAsk: engine.options.answerChallenge != nil)
   }
 
   func challenged(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> ResponsePlan {
-    let peer = engine.origins.number(of: head.status == 407 ? network.proxyName : segment.request.url.origin)
+    let peer = engine.origins.number(
+      of: head.status == 407 ? engine.options.transport.proxyName : segment.request.url.origin)
     let request = authenticatorRequest(job, segment)
     switch job.access.challenged(head, request, strongest: &engine.origins[peer].strongestOffered) {
     case .again: return .again(segment.request.ask, .probe)
@@ -27,22 +29,21 @@ extension Connections {
     job.record.history.challenges += 1
     job.access.asked(question)
     segment.question = (question.challenge, clock.boot + engine.options.challengeTimeout)
-    let (id, run, mailbox, transfer) = (job.id, job.run, mailbox, segment.transfer)
+    let (activation, mailbox, transfer) = (job.activation, mailbox, segment.transfer)
     TimedQuestion(timeout: engine.options.challengeTimeout, otherwise: ChallengeAnswer.performDefaultHandling) {
       await answer(question.challenge)
-    }.put { reply in
-      mailbox.post { engine in
-        guard let job = engine.job(id, run), !job.machine.isDecided,
-          let segment = job.segments.first(where: { $0.transfer == transfer })
-        else { return }
-        segment.question = nil
-        engine.connections.carryOut(
-          job.access.answered(
-            question, with: reply, host: segment.request.url.host,
-            engine.connections.authenticatorRequest(job, segment),
-            trustProblem: segment.trustProblem), job, segment)
-      }
-    }
+    }.put { mailbox.post(.transfer(activation, .challengeAnswered(transfer, question, $0))) }
+  }
+
+  func challengeAnswered(
+    _ job: ActiveJob, _ transfer: TransferID, _ question: Authenticator.Question, _ answer: ChallengeAnswer
+  ) {
+    guard !job.machine.isDecided, let segment = job.segments.first(where: { $0.transfer == transfer }) else { return }
+    segment.question = nil
+    carryOut(
+      job.access.answered(
+        question, with: answer, host: segment.request.url.host, authenticatorRequest(job, segment),
+        trustProblem: segment.trustProblem), job, segment)
   }
 
   func carryOut(_ verdict: Authenticator.Verdict, _ job: ActiveJob, _ segment: Segment) {
@@ -61,10 +62,10 @@ extension Connections {
       Authenticator.TrustProblem(text: Printable.text(end.message), fault: fault), segment.request.url
     )
     if fault == .notYetValid {
-      if chunked.switchesSource(job, segment, "\(url.origin): \(problem.text)", nil)
-        || network.holdForClock(job, problem.text)
-      {
-        return
+      if chunked.switchesSource(job, segment, "\(url.origin): \(problem.text)", nil) { return }
+      if let step = network.stepInDoubt() {
+        job.record.noteError(problem.text)
+        return endings.stop(job, then: step)
       }
     }
     guard

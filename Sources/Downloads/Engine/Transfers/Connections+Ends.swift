@@ -56,7 +56,7 @@ extension Connections {
     case .unchanged(let known):
       isReachable(segment)
       job.segments.removeAll { $0 === segment }
-      publishing.finishUnchanged(job, known)
+      endings.finishUnchanged(job, known)
     }
   }
 
@@ -159,7 +159,7 @@ extension Connections {
   private func keepWhole(_ job: ActiveJob, _ writer: BodyWriter) {
     guard job.file.written.offset == 0, !job.file.identity.isJournalled, !job.file.identity.isOnItsWay,
       job.file.failure == nil,
-      let content = writer.takeWhole(atMost: Self.small)
+      let content = writer.takeWhole(atMost: JobFile.small)
     else { return }
     bodies.charge(job, Int64(content.count))
     job.file.content = content
@@ -167,11 +167,9 @@ extension Connections {
     job.file.written.bytes += Int64(content.count)
   }
 
-  /// Bytes up to which handing a file from thread to thread costs more than hashing or writing it.
-  static let small = 64 << 10
-
   func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
-    let text = "\(problem == .proxy ? network.proxyName : segment.request.url.origin): \(Printable.text(end.message))"
+    let peer = problem == .proxy ? engine.options.transport.proxyName : segment.request.url.origin
+    let text = "\(peer): \(Printable.text(end.message))"
     if segment.writer?.overflowed == true {
       return chunked.endTransfer(
         job, segment,
@@ -231,7 +229,7 @@ extension Connections {
   /// which nothing else tells what it is, stays with the address that served it last.
   private func staysAtEdge(_ job: ActiveJob, _ url: ParsedURL) -> Bool {
     job.record.history.validatorRestarts >= ResponseInterpreter.maxValidatorRestarts && job.file.chunks == nil
-      && ResumePolicy.knownDigest(job.record) == nil && !network.isProxied(url)
+      && ResumePolicy.knownDigest(job.record) == nil && !engine.options.transport.isProxied(url)
   }
 
   /// The address that its next request goes to; nil: any that the name has.

@@ -9,6 +9,13 @@ final class Connections: EnginePart, TransportClient {
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
+  // What it uses of the others.
+  var endings: JobEndings { engine.parts.endings }
+  var bodies: BodyReceiver { engine.parts.bodies }
+  var chunked: ChunkedTransfers { engine.parts.chunked }
+  var network: NetworkWatch { engine.parts.network }
+  var room: RoomKeeper { engine.parts.room }
+
   func request(_ job: ActiveJob, _ segment: Segment) {
     segment.plan = nil
     job.hasRequested = true
@@ -61,7 +68,8 @@ final class Connections: EnginePart, TransportClient {
   static let headTimeout: Duration = .seconds(60)
 
   func transfer(_ id: TransferID, received bytes: UnsafeRawBufferPointer) -> DataVerdict {
-    bodies.receive(bytes, on: id)
+    guard let segment = segments[id] else { return .abort }
+    return bodies.receive(bytes, on: segment)
   }
 
   /// Asks again, on a transfer of its own.
@@ -113,9 +121,11 @@ final class Connections: EnginePart, TransportClient {
       return transfer(segment.transfer, ended: end)
     }
     guard !segment.link.isConnected else { return failTransfer(segment, .headTimeout) }
-    let (text, isProxied) = ("no connection in time", network.isProxied(segment.request.url))
+    let (text, isProxied) = ("no connection in time", engine.options.transport.isProxied(segment.request.url))
     failTransfer(
-      segment, isProxied ? .proxy("\(network.proxyName): \(text)") : .connect("\(segment.request.url.origin): \(text)"))
+      segment,
+      isProxied
+        ? .proxy("\(engine.options.transport.proxyName): \(text)") : .connect("\(segment.request.url.origin): \(text)"))
   }
 
   /// Drops a transfer and treats its job as one whose attempt failed.
