@@ -12,7 +12,7 @@ enum EngineMessage: Sendable {
   indirect case control(ControlAnswer)
 }
 
-/// One run of a job. What comes back for one that is over concerns nobody any more.
+/// One run of a job. What comes back for one that is over is dropped.
 struct Activation: Hashable, Sendable {
   let job: JobID
   let run: UInt64
