@@ -35,6 +35,8 @@ let selfContained =
   ] + (knowsPackedRelocations ? ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"] : [])
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
+let fields = Target.Dependency.product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -63,6 +65,8 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
@@ -108,7 +112,9 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Downloads",
-      dependencies: ["AssetModel", "Basics", "CCrypto", "CCurl", "CLinux", "Hashing", "LinuxSystem"],
+      dependencies: [
+        "AssetModel", "Basics", "CCrypto", "CCurl", "CLinux", "Hashing", "LinuxSystem", fields, heap,
+      ],
       swiftSettings: strict),
     // A scripted server on loopback, for tests and for `outrider serve`.
     .target(
@@ -140,7 +146,7 @@ let package = Package(
       name: "AssetService",
       dependencies: [
         "AppBundles", "AssetModel", "AssetStore", "Basics", "CLinux", "Downloads", "Hashing", "HostProtocol",
-        "LinuxSystem", "PluginHost", "Sandbox", "ServiceMachines", "ServiceProtocol", logging,
+        "LinuxSystem", "PluginHost", "Sandbox", "ServiceMachines", "ServiceProtocol", heap, logging,
       ],
       swiftSettings: strict),
     // Policies described, compared and tested against real libraries.
@@ -215,7 +221,7 @@ let package = Package(
       name: "DownloadsTests",
       dependencies: [
         "AssetModel", "AssetStore", "Basics", "CCurl", "COpenSSL", "DevelopmentOrigin", "Downloads", "Hashing",
-        "LinuxSystem", "TestSupport", "interrupted-fetch", "kill-at-call", "outrider", "starved-fetch",
+        "LinuxSystem", "TestSupport", "interrupted-fetch", "kill-at-call", "outrider", "starved-fetch", heap,
       ]),
     // A fetch that kills itself at the nth write, synchronisation, rename or commit.
     .executableTarget(

@@ -81,7 +81,7 @@ static jmp_buf out;
 static void leaves(void *context, const ba_download *download) { (void)context, (void)download, longjmp(out, 1); }
 static void counts(void *context, const ba_download *download) { (void)download, ++*(long *)context; }
 
-/* Says how many downloads are current, then does to visitors what nobody should. */
+/* Says how many downloads are current, then does to visitors what no visitor should. */
 static ba_status download_failed(const ba_host *host, const ba_download *download, const ba_error *error) {
   long current = 0;
   (void)download, (void)error;

@@ -107,7 +107,7 @@ static void behave(const struct behaviour *what) {
     result->kind = RETURNED_NOTHING;
     _exit(0);
   }
-  /* For whoever looks at its system calls: what follows is the behaviour's. */
+  /* For a tracer of its system calls: what follows is the behaviour's. */
   const char *mark = getenv("CONTROL_MARK");
   if (mark && write(-1, mark, strlen(mark)) >= 0) _exit(70);
   int32_t value = call(function, what->signature, what->argument);

@@ -101,3 +101,10 @@ int ol_read_remote_string(pid_t pid, uint64_t address, char *buffer, size_t capa
   buffer[done] = 0;
   return 0;
 }
+
+int ol_read_remote_bytes(pid_t pid, uint64_t address, void *buffer, size_t count) {
+  struct iovec local = {buffer, count}, remote = {(void *)(uintptr_t)address, count};
+  ssize_t done = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  if (done < 0) return errno;
+  return (size_t)done == count ? 0 : EFAULT;
+}

@@ -114,7 +114,7 @@ public final class CertificateAuthority: Sendable {
     switch fault {
     case .selfSigned: return try Certificate(subject, issuer: nil)
     case .unknownCA:
-      return try Certificate(subject, issuer: try Self.make("Somebody else's CA"))
+      return try Certificate(subject, issuer: try Self.make("Another CA"))
     default: return try Certificate(subject, issuer: authority)
     }
   }

@@ -19,7 +19,7 @@ package struct ExcessLimit: Sendable, Equatable, Encodable {
       "wall": "the longest test took \(LimitValues.milliseconds(observed.map(\.wallSeconds).max() ?? 0))",
       "cpu": "the longest test took \(LimitValues.milliseconds(observed.map(\.cpuSeconds).max() ?? 0))",
       "memory": "the largest test used \((observed.map(\.memoryBytes).max() ?? 0) >> 10) KiB",
-      // Nobody counts these: what the tests had was enough.
+      // The report has no count of these: what the tests had was enough.
       "openFiles": "no test needed more than \(recording.policy.limits.openFiles)",
       "threads": "no test needed more than \(recording.policy.limits.threads)",
     ]

@@ -2,7 +2,7 @@ internal import Foundation
 internal import LinuxSystem
 package import PluginHost
 
-/// Which variables of the environment a library names: whether it reads one is seen by nobody, but whoever asks getenv(3) for a
+/// Which variables of the environment a library names: whether it reads one isn't seen, but a library that asks getenv(3) for a
 /// name has it somewhere.
 package enum NamedVariables {
   private static let maxLibraries = 256

@@ -16,7 +16,7 @@ package struct Observed: Sendable {
     package var writes = false
     /// A path that isn't there on this machine either: no wall kept the plugin from it.
     package var isAbsent = false
-    /// What would let the plugin have it, in one line; nil: nobody asked for that.
+    /// What would let the plugin have it, in one line; nil: it wasn't asked for.
     package var remedy: String?
 
     /// Whether it was only asked if the file may be written (access(2), W_OK): the plugin knows that it may not, and nothing was

@@ -134,7 +134,7 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
       let isNew = now.contains(endpoint)
       add(isNew, isNew ? "connects to \(endpoint)" : "doesn't connect to \(endpoint)")
     }
-    // Whoever connects makes pairs as well.
+    // A plugin that may connect makes pairs as well.
     if was.isEmpty, now.isEmpty, old.socketPairs != new.socketPairs {
       add(new.socketPairs, new.socketPairs ? "makes pairs of sockets" : "makes no pairs of sockets")
     }

@@ -6,7 +6,7 @@ package import Sandbox
 
 /// What is allowed in a policy and probably not meant.
 package enum PolicyWarnings {
-  /// What everybody on a machine would rather keep.
+  /// What every user of a machine would rather keep.
   private static let secrets = ["/etc", "/home", "/root", "/var", "/proc", "/sys", "/run", "/boot"]
   private static let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/boot"]
 

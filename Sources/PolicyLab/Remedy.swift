@@ -156,7 +156,7 @@ package struct Remedy: Sendable, Equatable {
   private static func rejection(of path: String, _ denial: RunReport.Denial, _ machine: Machine) -> String? {
     if path == "/" { return "no policy grants it: it is everything; grant the folders that it lists" }
     let real = machine.real(path)
-    // A link to a program, a folder or a descriptor there leads elsewhere for whoever follows it.
+    // A link to a program, a folder or a descriptor there leads elsewhere for another process that follows it.
     if let reason = RevealingFolder.rejectionReason(forReal: path) { return "no policy grants it: it \(reason)" }
     if let reason = RevealingFolder.rejectionReason(forReal: real) {
       return "no policy grants it: it \(real == path ? "" : "leads to \(real), which ")\(reason)"

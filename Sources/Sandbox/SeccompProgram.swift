@@ -230,14 +230,13 @@ package struct SeccompProgram: Sendable, Equatable {
     /// listener that the runner made, for pairs. No buffers of the plugin's own choice (SO_SNDBUF, SO_RCVBUF).
     private mutating func connections() throws(CompileError) {
       let word: UInt64 = 0xffff_ffff
-      // All but SOCK_NONBLOCK and SOCK_CLOEXEC.
-      let kind: UInt64 = word & ~0o2004000
-      for family in [2, 10] as [UInt64] {
-        for protocolNumber in [0, 6] as [UInt64] {
+      for family in SystemCalls.streamFamilies {
+        for protocolNumber in SystemCalls.streamProtocols {
           try allow(
             "socket",
             [
-              Test(argument: 0, mask: word, value: family), Test(argument: 1, mask: kind, value: 1),
+              Test(argument: 0, mask: word, value: family),
+              Test(argument: 1, mask: SystemCalls.streamKindMask, value: 1),
               Test(argument: 2, mask: word, value: protocolNumber),
             ])
         }

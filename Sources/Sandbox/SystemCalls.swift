@@ -186,8 +186,25 @@ package enum SystemCalls {
   /// Let through where a policy lists hosts, and nowhere else.
   package static let connecting = ["socket", "connect"]
 
+  /// What a socket may be there: TCP, of both versions.
+  static let (streamFamilies, streamProtocols): ([UInt64], [UInt64]) = ([2, 10], [0, 6])
+  /// All but SOCK_NONBLOCK and SOCK_CLOEXEC.
+  static let streamKindMask: UInt64 = 0xffff_ffff & ~0o2004000
+
+  /// Whether socket(2) with these arguments makes one.
+  package static func makesStream(_ arguments: [UInt64]) -> Bool {
+    let words = arguments.map { $0 & 0xffff_ffff }
+    return streamFamilies.contains(words[0]) && words[1] & streamKindMask == 1 && streamProtocols.contains(words[2])
+  }
+
   /// Let through where a policy allows processes, and nowhere else.
   static let starting = ["fork", "vfork", "execve"]
+
+  /// Calls that the filter lets through for a policy's `network` or `processes`.
+  package static func granted(connects: Bool, makesProcesses: Bool, startsPrograms: Bool) -> Set<String> {
+    Set(connects ? connecting : []).union(makesProcesses ? ["clone", "fork", "vfork"] : [])
+      .union(startsPrograms ? ["execve"] : [])
+  }
 
   /// Whether a plugin may make such a call at all, where its policy doesn't refuse it.
   package static func isEverAllowed(_ name: String) -> Bool { isFree(name) || decidedByArguments.contains(name) }

@@ -37,7 +37,7 @@ struct PolicyCompareCommand: AsyncParsableCommand {
         try PluginImage(opening: name, searching: PluginImage.isFoundByLoader(name), readsExports: true)
       }
       var bounds = PolicyRecorder.Bounds()
-      // What the policy in use gives nobody is only named.
+      // What the policy in use grants and no test needed is only named.
       bounds.grantsProcesses = (inUse?.processes ?? 0) > 0
       var sides: [LibraryComparison.Side] = []
       var names: [String] = []

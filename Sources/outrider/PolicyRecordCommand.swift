@@ -120,7 +120,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     let (recording, why) = try await attempt.record(from: base, bounds: try bounds()) { change in
       Output.note("granting \(Printable.text(change.text, limit: 400))")
     }
-    // Whoever has a policy there keeps it.
+    // A policy that is there already is kept.
     if let output, why != nil, recording.rounds == 1 {
       Output.note("\(output): not written, since it asked for nothing that could be granted")
     } else {

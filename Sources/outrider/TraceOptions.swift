@@ -7,7 +7,9 @@ struct TraceOptions: ParsableArguments {
   enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
 
   @Flag(
-    help: "Show system calls as they happen: those that name files, map code, make threads, and all that is denied.")
+    help:
+      "Show system calls as they happen: those that name files, map code, make threads or processes, connect, and all that is denied."
+  )
   var trace = false
   @Option(
     help: ArgumentHelp(

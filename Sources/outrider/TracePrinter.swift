@@ -98,8 +98,10 @@ final class TracePrinter: Sendable {
   private func text(_ event: SystemCallTrace.Event) -> String {
     let call = "\(event.name)(\(event.arguments.joined(separator: ", ")))"
     let note = event.mayHaveChanged ? " (another thread may have changed it)" : ""
-    let line = event.grant.flatMap(policy.line)
-    let remedy = (line.map { "by policy: \($0)" } ?? remedy(event)).map { "  \($0)" } ?? ""
+    let line = event.grant.flatMap(policy.line(for:)).map { "by policy: \($0)" }
+    // A rule is named by what is to be removed.
+    let limit = event.denial.flatMap { $0.rule == nil ? policy.line(refusing: $0) : nil }.map { "by policy: \($0)" }
+    let remedy = [line, limit, remedy(event)].compactMap(\.self).map { "  \($0)" }.joined()
     return String(format: "%10.6f ", event.time / .seconds(1))
       + Printable.text("\(event.thread) \(call) = \(verdict(event))\(note)\(remedy)", limit: 9000)
   }
@@ -108,7 +110,7 @@ final class TracePrinter: Sendable {
     switch event.verdict {
     case .passed: "to the kernel"
     case .granted: "granted"
-    case .refused: "refused by files"
+    case .refused(let wall): "refused by \(wall)"
     case .denied(let wall, let error): "denied by \(wall): \(error)"
     case .ended(let wall): "ended by \(wall)"
     }
@@ -127,6 +129,7 @@ final class TracePrinter: Sendable {
     var wall: String?
     var error: String?
     var grantedBy: String?
+    var refusedBy: String?
     var policy: String?
     var exposes: String?
     var mayHaveChanged: Bool
@@ -139,12 +142,13 @@ final class TracePrinter: Sendable {
     switch event.verdict {
     case .passed: break
     case .granted: line.verdict = "granted"
-    case .refused: (line.verdict, line.wall) = ("refused", "files")
+    case .refused(let wall): (line.verdict, line.wall) = ("refused", wall)
     case .denied(let wall, let error): (line.verdict, line.wall, line.error) = ("denied", wall, error)
     case .ended(let wall): (line.verdict, line.wall) = ("ended", wall)
     }
-    line.grantedBy = event.grant.flatMap(policy.line)
+    line.grantedBy = event.grant.flatMap(policy.line(for:))
     if let denial = event.denial {
+      line.refusedBy = policy.line(refusing: denial)
       let remedy = Remedy(for: denial, under: policy)
       (line.policy, line.exposes) = (remedy.line, remedy.words)
     }

@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(
-    "A FIFO, a device or a link out in place of a key file keeps nobody waiting",
+    "A FIFO, a device or a link out in place of a key file keeps no caller waiting",
     arguments: [
       "Info.plist", "entitlements.plist", "Extensions/Downloader.appex/Info.plist",
       "Extensions/Downloader.appex/Downloader.so", "Sessions",

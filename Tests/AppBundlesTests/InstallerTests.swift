@@ -48,7 +48,7 @@ import Testing
     #expect(try Files.names(in: "\(root(scratch))/a.b") == ["2", "current"])
   }
 
-  @Test("A prepared version counts when it is activated, not before; one that nobody keeps is swept [B49]")
+  @Test("A prepared version counts when it is activated, not before; one that no app keeps is swept [B49]")
   func prepares() throws {
     let scratch = try Scratch()
     let first = try install(SampleApp(identifier: "a.b", version: "1"), scratch)

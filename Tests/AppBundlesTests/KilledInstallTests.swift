@@ -58,7 +58,7 @@ struct KilledInstallTests {
       let left = try Files.exists(root) ? Files.names(in: root).filter { $0 != ".lock" } : []
       #expect(left == (after == nil ? [] : ["com.example.sessions"]), "\(place): \(left)")
       if after != nil { #expect(try Files.names(in: "\(root)/com.example.sessions").count == 2, "\(place)") }
-      // Whoever tries again succeeds.
+      // Another attempt succeeds.
       if number % 8 == 0 { #expect(throws: Never.self, "\(place)") { try installer.place(from: new) } }
     }
     let expected: Set<String> =

@@ -28,7 +28,7 @@ private struct JournalledWorld {
   var files: Set<String> = []
   /// What the engine has finished, and whether it is a manifest: it outlives the service.
   var finished: [(download: String, isManifest: Bool)] = []
-  /// Downloads that somebody was called for.
+  /// Downloads that a recipient was called for.
   var told: Set<String> = []
   var commits = 0
   var diesAt: Int

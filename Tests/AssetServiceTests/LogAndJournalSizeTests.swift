@@ -26,7 +26,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == 2)
   }
 
-  @Test("A log that was given another name by somebody else isn't put aside")
+  @Test("A log that was given another name by another program isn't put aside")
   func foreignLog() throws {
     let folder = NSTemporaryDirectory() + "log-\(UUID().uuidString)"
     try FileManager.default.createDirectory(

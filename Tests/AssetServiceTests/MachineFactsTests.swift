@@ -12,7 +12,7 @@ import Testing
     return facts
   }
 
-  @Test("Where nobody says anything, the machine is online, on its line and saves nothing")
+  @Test("Where no service says anything, the machine is online, on its line and saves nothing")
   func unknown() {
     #expect(MachineFacts().state == MachineState())
     #expect(!MachineState().isLowPower && MachineState().isOnline && !MachineState().isMetered)

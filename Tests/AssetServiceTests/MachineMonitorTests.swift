@@ -182,7 +182,7 @@ private final class Told: Sendable {
     #expect(told.sleeps == 1)
   }
 
-  @Test("A service that hangs keeps nobody from hearing of the others")
+  @Test("A service that hangs keeps no listener from hearing of the others")
   func hangs() async throws {
     let bus = try BusServices()
     defer { bus.end() }
@@ -206,7 +206,7 @@ private final class Told: Sendable {
     let told = Told()
     let monitor = try MachineMonitor(Self.sources(bus)) { told.add($0, $1) }
     defer { withExtendedLifetime(monitor) {} }
-    try await told.wait("nobody says it") { $0 == MachineState() }
+    try await told.wait("no service says it") { $0 == MachineState() }
     try bus.tell("wake upower")
     try await told.wait("the battery") { $0.battery == 5 }
   }
@@ -257,7 +257,7 @@ private final class Told: Sendable {
     let next = try AssetService(configuration)
     #expect(await next.conditions.isMetered)
     await next.start()
-    try await Self.wait("nobody says it any more", next) { !$0.isMetered && !$0.isLowPower }
+    try await Self.wait("no service says it any more", next) { !$0.isMetered && !$0.isLowPower }
     await next.stop()
   }
 

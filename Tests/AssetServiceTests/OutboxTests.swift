@@ -44,7 +44,7 @@ import Testing
     #expect(outbox.isEmpty && last == nil)
   }
 
-  @Test("However long nobody reads, one progress of each download waits, the newest, behind everything else")
+  @Test("However long the client doesn't read, one progress of each download waits, the newest, behind everything else")
   func merges() throws {
     var outbox = Outbox()
     for bytes in 1...100_000 as ClosedRange<Int64> {

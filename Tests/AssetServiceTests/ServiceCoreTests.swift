@@ -29,7 +29,7 @@ import Testing
     let second = Self.added(actions)
     #expect(first.count == 1 && second.count == 1 && first != second)
     #expect(actions.contains(.cancelTransfer(app: "a", download: first[0])))
-    // The engine's word comes later, and concerns nobody.
+    // The engine's word comes later, and concerns no app.
     let late = core.handle(
       .app("a", .registry(.engineSettled(uniqueIdentifier: first[0], settlement: .cancelled))), now: .start)
     #expect(late.isEmpty)
@@ -85,7 +85,7 @@ import Testing
     let settled = DownloadRegistry.Event.engineSettled(uniqueIdentifier: "u1", settlement: .finished(size: 10))
     _ = core.handle(.app("a", .registry(settled)), now: .start)
     let opened = core.handle(.app("a", .lifecycle(.versionPlaced(version: "1"))), now: .start)
-    // Nobody can be told for now.
+    // No app can be told for now.
     for case .startCallbackRun(_, let run) in opened {
       _ = core.handle(.app("a", .runEnded(run: run, end: .hostFailed)), now: .start)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AssetService
 
-/// Rows that this service didn't write: one that a later version wrote, or that somebody changed.
+/// Rows that this service didn't write: one that a later version wrote, or that an operator changed.
 @Suite(.timeLimit(.minutes(1))) struct UnreadableStateTests {
   /// Two apps, each with a download, written down as the service does.
   private static func scene(_ body: (AssetStore) throws -> Void) throws {

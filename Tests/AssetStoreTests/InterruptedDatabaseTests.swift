@@ -103,7 +103,8 @@ import Testing
     try opened.close()
   }
 
-  @Test("F-41 whoever died without closing is remembered until every page was looked at, whatever the next one does")
+  @Test(
+    "F-41 a process that died without closing is remembered until every page was looked at, whatever the next one does")
   func predecessor() throws {
     let folder = try AssetStoreTests.Folder()
     try AssetStore(opening: folder.path).close()
@@ -116,7 +117,7 @@ import Testing
     store = try AssetStore(opening: folder.path)
     #expect(!store.recovery.wasChecked)
     try store.close()
-    // Nobody knows how it ended.
+    // It isn't known how it ended.
     #expect(truncate(lock, 0) == 0)
     store = try AssetStore(opening: folder.path)
     #expect(store.recovery.wasChecked)

@@ -46,7 +46,7 @@ import Testing
     #expect(!Files.exists(scene.path))
   }
 
-  @Test("F-53 a deletion that failed isn't tried again while somebody has the file", arguments: ["pin", "callback"])
+  @Test("F-53 a deletion that failed isn't tried again while an app has the file", arguments: ["pin", "callback"])
   func pinnedAfterAFailure(kind: String) throws {
     let scene = try Scene()
     let plan = try scene.store.files.all().map { PurgeCandidate($0, appIsLaunchable: false) }
@@ -111,7 +111,7 @@ import Testing
     plan.sort { $0.name < $1.name }
     #expect(try scene.store.removal.purge(plan).removed == 1)
     #expect(!Files.exists("\(other)/second"))
-    #expect(Files.exists("\(scene.folder.path)/away/file"), "nobody follows a link")
+    #expect(Files.exists("\(scene.folder.path)/away/file"), "no link is followed")
     #expect(try scene.store.files.file(of: scene.job)?.state == .missing)
   }
 

@@ -25,7 +25,7 @@ import Testing
       try scene.rot(at: offset)
       let verdict = try scene.store.files.verify(file: scene.file)
       if proof == .none {
-        #expect(verdict == .unproved, "nobody claims what nobody knows")
+        #expect(verdict == .unproved, "what isn't known isn't claimed")
       } else {
         guard case .damaged(let why) = verdict else { throw verdict }
         #expect(why.contains("digest"))
@@ -92,7 +92,7 @@ import Testing
     #expect(throws: StoreError.self) { _ = try scene.store.files.verify(file: 99) }
   }
 
-  @Test("F-52 a damaged file is evicted, fetched once again, and told; a second time somebody has to look")
+  @Test("F-52 a damaged file is evicted, fetched once again, and told; a second time an operator has to look")
   func evicted() throws {
     let scene = try Scene()
     try scene.store.files.setPurgeable(false, file: scene.file)
@@ -154,7 +154,7 @@ import Testing
     #expect(number > 4)
   }
 
-  /// Opened by somebody else, after a process that died.
+  /// Opened by another process, after one that died.
   static func reopened(_ scene: Scene) throws -> AssetStore {
     try scene.store.close()
     return try AssetStore(opening: scene.folder.path)
@@ -162,7 +162,7 @@ import Testing
 
   // MARK: F-54
 
-  @Test("F-54 an app is uninstalled: its files go, marked or not, and nobody is told; others keep theirs")
+  @Test("F-54 an app is uninstalled: its files go, marked or not, and no app is told; others keep theirs")
   func uninstalled()
     throws
   {

@@ -21,7 +21,7 @@ import Testing
       ([.resume, .setClass(.background), .pause], ["change to class background", "pause"]),
       ([.pause, .setClass(.background), .cancel], ["cancel"]),
       ([.cancel, .resume, .setClass(.background), .cancel], ["cancel"]),
-      // Somebody waits for each of these, and what follows is for whatever it left.
+      // A caller waits for each of these, and what follows is for whatever it left.
       ([.pause, supersede, .resume, supersede], ["pause", "update", "resume", "update"]),
       ([.cancel, supersede, .pause, .cancel], ["cancel", "update", "cancel"]),
     ] as [([JobCommand], [String])])

@@ -82,7 +82,7 @@ import Testing
     _ = try await scene.close()
   }
 
-  @Test("a question that nobody has answered yet, and whom it is for") func challenge() async throws {
+  @Test("a question that isn't answered yet, and whom it is for") func challenge() async throws {
     let gate = Latch()
     let origin = try Origin {
       $0.resources[Trial.path] = Resource(Trial.content)

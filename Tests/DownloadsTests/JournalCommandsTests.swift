@@ -6,7 +6,7 @@ import Testing
 
 @testable import Downloads
 
-/// Commands while the journal can't be read or written: none is lost, and somebody hears that it waits.
+/// Commands while the journal can't be read or written: none is lost, and its caller hears that it waits.
 @Suite(.timeLimit(.minutes(2))) struct JournalCommandsTests {
   private static let offline = {
     var conditions = MachineConditions()
@@ -132,7 +132,7 @@ import Testing
     #expect(try journal.job(id)?.state == (fails ? .open : .paused))
   }
 
-  @Test("a journal that takes its time to read holds nobody else up") func slowReads() async throws {
+  @Test("a journal that takes its time to read holds no other transfer up") func slowReads() async throws {
     let (blocks, asked, answers, requested, more) = (Latch(), Latch(), Latch(), Latch(), Latch())
     let journal = MemoryJournal(before: { call in
       guard call == .job, blocks.isOpen else { return }
@@ -276,7 +276,7 @@ import Testing
     let clock = TestClock(jumpsWhenIdle: false)
     let isSlow = Latch()
     let files = FaultyFiles { kind, _ in
-      // Whoever removes looks the folder up first.
+      // A removal looks the folder up first.
       if kind == .open, isSlow.isOpen { usleep(50_000) }
       return nil
     }

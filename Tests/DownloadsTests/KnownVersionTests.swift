@@ -110,7 +110,7 @@ import Testing
     #expect(result.isDirectory && result.staged.count == 1)
   }
 
-  @Test("nobody who didn't ask for it is told 304") func unasked() async throws {
+  @Test("no client that didn't ask for it is told 304") func unasked() async throws {
     let trial = try await Trial.run(options: { $0.attemptLimit = 1 }, reply: { _, _ in .status(304) })
     #expect(trial.failure != nil && trial.requests.allSatisfy { $0.header("If-None-Match") == nil })
   }

@@ -1,7 +1,7 @@
 import DevelopmentOrigin
 import TestSupport
 
-/// Ports for origins that end and come back. The kernel gives those from 32768 on to whoever connects, also while an origin
+/// Ports for origins that end and come back. The kernel gives those from 32768 on to every client that connects, also while an origin
 /// is away (ip_local_port_range of ip(7)).
 enum LastingPort {
   /// One that is free on these addresses.

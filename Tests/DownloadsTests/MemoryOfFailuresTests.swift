@@ -34,7 +34,7 @@ import Testing
     await harness.engine.close()
   }
 
-  @Test("F-17 whoever was asked for the plain file once is asked so again") func noTransformStays() async throws {
+  @Test("F-17 a server that was asked for the plain file once is asked so again") func noTransformStays() async throws {
     let trial = try await Trial.run { request, nth in
       .with {
         $0.isGzipped = request.header("Cache-Control")?.contains("no-transform") != true
@@ -177,7 +177,7 @@ import Testing
     #expect(try trial.harness.journal.origins().contains { ($0.rangeless?.length ?? 0) > 0 })
   }
 
-  @Test("F-66 the head of an answer that nobody waits for is charged") func droppedHeads() async throws {
+  @Test("F-66 the head of an answer that no transfer waits for is charged") func droppedHeads() async throws {
     let content = Content.pseudoRandom(seed: 3, count: 1 << 20)
     let origin = try Origin {
       $0.resources[Trial.path] = Resource(content)

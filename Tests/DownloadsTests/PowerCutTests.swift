@@ -72,7 +72,7 @@ import Testing
       folder: folder, journal: MemoryJournal(after: journal), clock: TestClock(boot: "the boot after")
     ) { $0.takesUpOpenJobs = false }
     if record.state != .finished {
-      // Not taken up before somebody listens: what is verified is published in no time.
+      // Not taken up before there is a listener: what is verified is published in no time.
       let later = second.engine.events
       second.engine.resume(id)
       #expect(try await second.end(of: id, in: later).isFinished, "operation \(number), \(loss)")

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  /// The volume is looked at while the blocks are there and nobody was told so.
+  /// The volume is looked at while the blocks are there and no listener was told so.
   @Test("F-44 a file that fits is fetched, though its own blocks fill the volume") func fits() async throws {
     let origin = try Origin { $0.resources[Trial.path] = Resource(Self.content) }
     defer { origin.stop() }
@@ -124,7 +124,7 @@ final class Ext4Volume {
     mkdir(path, 0o700)
     let file = try OwnedDescriptor.open(image, O_RDWR | O_CREAT)
     guard ftruncate(file.number, off_t(megabytes) << 20) == 0,
-      // No part of it is kept for root: what is free is free for whoever asks.
+      // No part of it is kept for root: what is free is free for every user.
       try Self.run("mkfs.ext4", ["-q", "-F", "-m", "0", image]), try Self.run("mount", ["-o", "loop", image, path])
     else {
       Files.removeTree(folder)

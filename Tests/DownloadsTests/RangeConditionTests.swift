@@ -101,7 +101,7 @@ import Testing
     let asked = origin.requests.filter { $0.header("Range") != nil }
     #expect(asked.map(\.path) == ["/a", "/a", "/b", "/c"])
     #expect(asked.dropFirst().allSatisfy { $0.header("If-Match") != nil && $0.header("If-Range") == nil })
-    // A day is long enough for somebody to mend it.
+    // A day is long enough for an operator to mend it.
     var table = OriginRegistry()
     let number = table.number(of: "https://a.example:443")
     _ = table[number].honours(.ifMatch, now: .zero)

@@ -35,7 +35,7 @@ import Testing
     #expect(end.reason == .challenge && end.failure?.status == status, "\(end)")
     #expect(end.failure?.detail.contains("2097152 bytes") == true, "\(end)")
     #expect(bench.harness.staged.count == 1)
-    // As long as nobody goes on with them, they aren't forgotten.
+    // As long as no run goes on with them, they aren't forgotten.
     try bench.store.retention.forgetSettled(app: "app", keeping: 0)
     var other = specification
     other.url += "?signature=2"
@@ -52,7 +52,7 @@ import Testing
     #expect(bench.harness.staged.isEmpty)
   }
 
-  @Test("F-38 the same URL goes on as well, once it lets somebody in again, also by what the server said of the file")
+  @Test("F-38 the same URL goes on as well, once it lets the client in again, also by what the server said of the file")
   func sameURL() async throws {
     let bench = try Bench(reply: { _, nth in
       switch nth {

@@ -233,7 +233,7 @@ import Testing
     }
   }
 
-  /// A job in parts takes what nobody else wants, and gives it back when somebody does.
+  /// A job in parts takes what no other job wants, and gives it back when one does.
   @Test func whoHasSeveralConnectionsMakesRoomAtItsOrigin() {
     var scheduler = Scheduler()
     scheduler.enqueue(Self.entry(1, .foreground), now: .zero)
@@ -249,7 +249,7 @@ import Testing
     // Each piece that ends isn't followed by another.
     while Self.started(&scheduler).isEmpty {
       guard connections > 1 else {
-        Issue.record("nobody made room")
+        Issue.record("no job made room")
         return
       }
       #expect(!scheduler.permitsConnection(of: JobID(1)))

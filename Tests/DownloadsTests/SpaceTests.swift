@@ -78,7 +78,8 @@ import Testing
     return (origin, harness, results.compactMap(\.job), events)
   }
 
-  @Test("F-44 the floor stays free, whoever asks", arguments: [TransferClass.foreground, .essential, .background])
+  @Test(
+    "F-44 the floor stays free, whichever class asks", arguments: [TransferClass.foreground, .essential, .background])
   func floor(transferClass: TransferClass) async throws {
     let volume = Volume(free: (1 << 30) + Self.size - 1)
     let (origin, harness, ids, events) = try await scene(volume, transferClass, makeRoom: nil)
@@ -91,7 +92,7 @@ import Testing
       #expect(explanation.data["floor"] == "\(1 << 30)" && explanation.data["free"] == "\((1 << 30) + Self.size - 1)")
       break
     }
-    #expect(origin.requests.isEmpty, "nobody was asked for what there is no room for")
+    #expect(origin.requests.isEmpty, "no server was asked for what there is no room for")
     let isTold = reports.contains { if case .short(let shortage) = $0 { shortage.need == Self.size } else { false } }
     #expect(isTold, "\(reports)")
     volume.left.withLock { $0.free = 50 << 30 }

@@ -12,7 +12,7 @@ import Testing
     let (first, second) = (try StagingLease(folder, app: "a"), try StagingLease(folder, app: "a"))
     let destination = try Destination(folder, app: "a", files: SystemFiles())
     first.end()
-    #expect(try Files.names(in: staging).count == 1, "somebody is at work there")
+    #expect(try Files.names(in: staging).count == 1, "another engine is at work there")
     second.end()
     #expect(!Files.exists(staging))
     withExtendedLifetime(destination) {}

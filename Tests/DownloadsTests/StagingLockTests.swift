@@ -111,7 +111,8 @@ import Testing
     #expect(destination.isStaged(identity, under: "staged"))
   }
 
-  @Test("F-43 as long as a write hangs nobody else gets the file, though the job is over") func hanging() async throws {
+  @Test("F-43 as long as a write hangs no other job gets the file, though the job is over") func hanging() async throws
+  {
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-staging-")
     defer { Files.removeTree(folder) }
     let gate = Latch()

@@ -314,7 +314,7 @@ import Testing
         """, "\(ran)")
   }
 
-  /// Whoever made a header or a library has no say in what the file does when it is compiled.
+  /// The author of a header or a library has no say in what the file does when it is compiled.
   @Test("names that would be code are left out, or stand in a comment as text") func injected() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

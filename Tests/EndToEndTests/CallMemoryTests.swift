@@ -76,7 +76,7 @@ import Testing
     for plugin in plugins { #expect(await plugin.end().outcome.kind == .returned) }
   }
 
-  /// Frozen between two calls, by nobody's word.
+  /// Frozen between two calls, without being asked.
   @Test func aFrozenPluginIsCalledAgain() async throws {
     let host = try Workspace.host()
     let plugin = try await host.load("libc.so.6")
@@ -164,7 +164,8 @@ import Testing
   }
 
   @Test(
-    "H133: what changes while it is read harms nobody", arguments: ["h133_flips", "h133_scribbles", "h133_says_here"])
+    "H133: what changes while it is read harms no process",
+    arguments: ["h133_flips", "h133_scribbles", "h133_says_here"])
   func changes(function: String) async throws {
     let host = try Workspace.host()
     let honest = try await host.load("libc.so.6", policy: policy())

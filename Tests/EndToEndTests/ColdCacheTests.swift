@@ -5,7 +5,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Files that nobody has read since the machine started, under a limit of memory that they exceed many times.
+/// Files that weren't read since the machine started, under a limit of memory that they exceed many times.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct ColdCacheTests {
   private static let bytes = 96 << 20
   private static let touches: UInt32 = 100_000

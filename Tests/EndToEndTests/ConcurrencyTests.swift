@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Queues and tasks inside the walls: libdispatch asks /proc, which isn't there, and for urgency, which nobody has.
+/// Queues and tasks inside the walls: libdispatch asks /proc, which isn't there, and for urgency, which no plugin has.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct ConcurrencyTests {
   private static let library: String = {
     let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"

@@ -91,16 +91,16 @@ import Testing
     #expect(end.errors[body.upperBound...].contains("will terminate"), "\(end)")
   }
 
-  /// A file for a download that nobody asked for is nothing that a host would hand over.
+  /// A file for a download that wasn't asked for is nothing that a host would hand over.
   @Test(arguments: ["--finished", "--failed"]) func runKnowsWhatWasAskedFor(option: String) throws {
     let manifest = try Workspace.temporaryFile(Workspace.manifest)
     defer { try? FileManager.default.removeItem(atPath: manifest) }
     let end = try Workspace.run([
       "run", Self.library, "--request", "install", "--manifest", manifest, "--json", option,
-      "nobody=\(option == "--failed" ? "-1001" : manifest)",
+      "stranger=\(option == "--failed" ? "-1001" : manifest)",
     ])
     #expect(end.status == 64, "\(end)")
-    #expect(end.errors.contains("\(option) nobody: the extension didn't ask for it; it asked for "), "\(end.errors)")
+    #expect(end.errors.contains("\(option) stranger: the extension didn't ask for it; it asked for "), "\(end.errors)")
     #expect(end.errors.contains("bytes") && !end.errors.contains("body ff"), "those that it knows: \(end.errors)")
     // What it answered isn't lost, and is the only object.
     let object = try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any]

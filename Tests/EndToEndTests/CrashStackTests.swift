@@ -23,7 +23,7 @@ import Testing
     int deep(int n) { volatile char room[4096]; room[n % 4096] = n; return deep(n + 1) + room[0]; }
     static void *thread(void *_) { return (void *)(long)checksum((char *)8, 0); }
     int other(void) { pthread_t t; pthread_create(&t, 0, thread, 0); pthread_join(t, 0); return 1; }
-    /* Returns to nowhere, on a stack that nobody can read. */
+    /* Returns to nowhere, on a stack that can't be read. */
     int lost(void) { __asm__ volatile("xor %esp, %esp\\n\\tmov (%rsp), %rax"); return 1; }
     int smashed(void) { __asm__ volatile("movq $1, 8(%rbp)\\n\\tmovq $1, (%rbp)\\n\\tmovl $0, 8"); return 1; }
     """

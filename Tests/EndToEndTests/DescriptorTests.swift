@@ -8,7 +8,7 @@ import Testing
 
 @testable import PluginHost
 
-/// Too few descriptors: it is said at once, and nobody else is harmed.
+/// Too few descriptors: it is said at once, and no other run is harmed.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(5))) struct DescriptorTests {
   private static func limited(_ count: Int, _ words: [String]) throws -> Workspace.Finished {
     let command = ([Workspace.outrider] + words).map { "'\($0)'" }.joined(separator: " ")

@@ -89,7 +89,7 @@ import Testing
     #expect(before.count == 1 && after == before, "\(before) \(after)")
   }
 
-  /// Names are easily made up: what somebody else has put there under one isn't ours to remove.
+  /// Names are easily made up: what another program has put there under one isn't ours to remove.
   @Test(.asRoot) func theJanitorKeepsToItsOwn() throws {
     let (foreign, own) = ("/tmp/outrider-run-1-1-foreign", "/tmp/outrider-run-1-1-own")
     for folder in [foreign, own] { mkdir(folder, 0o700) }

@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  /// Whoever copies a line has the same call.
+  /// A line that is copied is the same call.
   @Test("the lines it prints call the functions, whatever they are called") func lines() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

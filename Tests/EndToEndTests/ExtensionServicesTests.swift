@@ -6,7 +6,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// What an extension asks while it runs is answered by whoever embeds the host, in its own time.
+/// What an extension asks while it runs is answered by the program that embeds the host, in its own time.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct ExtensionServicesTests {
   private func report(_ behaviour: String, _ desk: ExtensionDesk) async throws -> RunReport {
     let scene = try ExtensionScene(desk)
@@ -51,7 +51,7 @@ import Testing
     #expect(desk.events == ["ended"])
   }
 
-  @Test("a client that never answers costs the extension its time, and nobody else") func outlastsASilentClient()
+  @Test("a client that never answers costs the extension its time, and no other") func outlastsASilentClient()
     async throws
   {
     let desk = ExtensionDesk(schedule: {
@@ -104,7 +104,7 @@ import Testing
     #expect(desk.events == ["acquire forever", "acquired 0", "release", "ended"])
   }
 
-  @Test("releases without control reach nobody, and a refusal is no control") func countsWhatIsHeld() async throws {
+  @Test("releases without control reach no client, and a refusal is no control") func countsWhatIsHeld() async throws {
     let desk = ExtensionDesk(acquire: { _ in -1 })
     #expect(try await report("release", desk).outcome.kind == .returned)
     #expect(desk.events == ["ended"])

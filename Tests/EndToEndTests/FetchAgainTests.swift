@@ -87,7 +87,7 @@ import Testing
     #expect(changed.status == 0 && place.data("v.txt") == Data("the second".utf8), "\(changed.errors)")
     #expect(try place.fetch(url, "--if-changed").status == 0)
     #expect(place.origin.requests.count == 5, "the last one was a 304 again")
-    #expect(try place.fetch(url).status == 0 && place.origin.requests.count == 5, "without the option nobody asks")
+    #expect(try place.fetch(url).status == 0 && place.origin.requests.count == 5, "without the option it isn't asked")
   }
 
   @Test func aFileThatWasChangedIsNotReplacedUnasked() throws {

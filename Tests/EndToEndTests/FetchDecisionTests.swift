@@ -96,7 +96,7 @@ import Testing
         Self.facts(mode) {
           $0.isThere = true
           $0.fittingSize = { 100 }
-        } == .complete(nil), "whoever knows the digest knows the file")
+        } == .complete(nil), "a caller that knows the digest knows the file")
       let damaged = Self.facts(mode) {
         ($0.isThere, $0.existing) = (true, .damaged("was changed"))
         $0.fittingSize = { 100 }

@@ -116,7 +116,7 @@ import Testing
     #expect(place.origin.requests.isEmpty)
     let json = try place.fetch(url, "--sha256", digest, "--json")
     #expect(json.status == 0 && json.output.contains(path), "\(json.output)")
-    #expect(try place.fetch(url).status == 1, "without a digest nobody knows")
+    #expect(try place.fetch(url).status == 1, "without a digest it isn't known")
     try "HELLO".write(toFile: path, atomically: false, encoding: .utf8)
     #expect(try place.fetch(url, "--sha256", digest).status == 1)
     try FileManager.default.removeItem(atPath: path)

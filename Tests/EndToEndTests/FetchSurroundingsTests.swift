@@ -43,7 +43,7 @@ import Testing
     #expect(try place.fetch(url, "--sha256", Self.sha256).status == 0 && place.origin.requests.count == 2)
   }
 
-  /// Nobody gave a digest: the time of its last change tells, unless the server's digest holds all the same.
+  /// No digest was given: the time of its last change tells, unless the server's digest holds all the same.
   @Test(arguments: [false, true]) func aFileThatWasChangedIsNotCompleteWithoutADigest(saysDigest: Bool) throws {
     let place = try Place {
       $0.handler = { _, _ in

@@ -31,7 +31,7 @@ import Testing
     var base: [String] { ["--to", folder, "--state", "\(folder)/state"] }
     func fetch(_ arguments: String...) throws -> Workspace.Finished { try Workspace.run(["fetch"] + base + arguments) }
 
-    /// Begins a fetch that draws on a terminal; whoever asked closes that.
+    /// Begins a fetch that draws on a terminal; the caller closes that.
     func fetch(columns: UInt16, _ arguments: String...) throws -> (process: TestProcess, terminal: Int32) {
       var (terminal, end): (Int32, Int32) = (-1, -1)
       var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)

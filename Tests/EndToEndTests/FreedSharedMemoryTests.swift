@@ -92,7 +92,7 @@ import Testing
         at = mremap(at, 3 * MIB, 3 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, (char *)(place << 36));
       return 0;
     }
-    /* Whoever looks while it is moved may miss it. */
+    /* A host that looks while it is moved may miss it. */
     int in_motion(void) {
       pthread_t other;
       char *memory = shared(3 * MIB);

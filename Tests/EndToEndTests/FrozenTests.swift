@@ -5,7 +5,7 @@ import Testing
 
 @testable import PluginHost
 
-/// Between its calls a plugin is stopped, and nobody looks at it: nothing that it has prepared lets it go on.
+/// Between its calls a plugin is stopped, and no watchdog looks at it: nothing that it has prepared lets it go on.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct FrozenTests {
   private static let source = """
     #define _GNU_SOURCE
@@ -68,7 +68,7 @@ import Testing
     let pid = try #require(await plugin.runnerProcess())
     for _ in 0..<5000 where try Self.look(pid).state != "T" { try await Task.sleep(for: .milliseconds(1)) }
     let before = try Self.look(pid).ticks
-    // Long enough for a dozen expiries, and many ticks of whoever spins.
+    // Long enough for a dozen expiries, and many ticks of a thread that spins.
     for _ in 0..<100 {
       try await Task.sleep(for: .milliseconds(3))
       #expect(try Self.look(pid).state == "T")

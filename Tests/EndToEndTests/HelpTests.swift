@@ -49,7 +49,7 @@ import Testing
     let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
     #expect(end.status == status && report.error.status == status && !report.error.message.isEmpty, "\(end)")
     #expect(!end.errors.isEmpty, "people are told as well")
-    // Whoever doesn't ask gets none. After `--` it is an argument, here one too many.
+    // A user who doesn't ask gets none. After `--` it is an argument, here one too many.
     let isCall = arguments[0] == "call"
     let without = try Workspace.run(arguments.filter { $0 != "--json" } + (isCall ? ["--", "--json"] : []))
     #expect(without.output.isEmpty && without.status == (isCall ? 64 : status), "\(without)")

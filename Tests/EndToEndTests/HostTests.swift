@@ -71,7 +71,7 @@ import Testing
     #expect(await plugin.end().outcome.kind == .returned)
   }
 
-  /// A stopped host answers whoever still has something of it, and writes nowhere.
+  /// A stopped host answers a program that still has something of it, and writes nowhere.
   @Test(.timeLimit(.minutes(3))) func aStoppedHostAnswers() async throws {
     for _ in 0..<8 {
       let host = try Workspace.host()

@@ -158,7 +158,7 @@ import Testing
     }
     #expect(error?.report?.outcome.kind == kind, "\(error as Any)")
     #expect(try await other.call("fill", "i64(callback,i64)", callback, 16).int64 == 4)
-    // More than it has, which nobody writes to. NULL has room for nothing.
+    // More than it has, which is never written to. NULL has room for nothing.
     #expect(try await other.call("fill", "i64(callback,i64)", callback, .integer(.max)).int64 == 4)
     let null = await self.error { _ = try await other.call("fill_null", "i64(callback)", callback) }
     #expect("\(null as Any)".contains("room for 0"), "\(null as Any)")
@@ -347,7 +347,7 @@ import Testing
       return await plugin.runnerProcess()
     }
     try await pool.withPlugin { plugin in #expect(await plugin.runnerProcess() == process) }
-    // What the library remembers of it is nobody's any more.
+    // What the library remembers of it leads to no closure any more.
     let error = await error { _ = try await pool.call("call_kept", "i32(i32)", 1) }
     #expect(error?.report?.outcome.kind == .protocolViolation, "\(error as Any)")
     await pool.stop()

@@ -91,7 +91,7 @@ import Testing
     """
 
   private struct Scene {
-    /// Holds libraries, which nobody but the test writes.
+    /// Holds libraries, which only the test writes.
     let libraries: String
     /// Holds data.
     let data: String

@@ -79,7 +79,7 @@ struct LibraryOracleTests {
     options.withoutSandbox = isBare
     options.onReadyForDebugger = { process in
       let attached = try? Oracle.Attached(to: process, log: log)
-      // No call is missed: the host goes on as soon as somebody traces, whether or not he looks already.
+      // No call is missed: the host goes on as soon as a debugger traces, whether or not it looks already.
       attached?.waitUntilAttached()
       strace.withLock { $0 = attached }
     }

@@ -35,7 +35,7 @@ import Testing
     #expect(finished.output == "42\n", "\(finished.errors)")
   }
 
-  /// Whoever unpacked a plugin may read more than the plugin: a link in its folder would bring that along.
+  /// The user who unpacked a plugin may read more than the plugin: a link in its folder would bring that along.
   @Test func followsNoNeighbourOutOfTheFolder() throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -95,7 +95,7 @@ import Testing
     #expect(finished.output.contains(digest), "\(finished.errors)")
   }
 
-  /// A file has the length that somebody gave it, and reading it has no deadline.
+  /// A file has the length that its author gave it, and reading it has no deadline.
   @Test func refusesLibrariesBeyondTheirLimit() throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -64,7 +64,7 @@ import Testing
     #expect(finished.status == 0 && finished.output == String(repeating: "5\n", count: 6), "\(finished.errors)")
   }
 
-  /// Of a first thread that has ended the kernel tells no memory, and of the others nobody may ask.
+  /// Of a first thread that has ended the kernel tells no memory, and of the others no host may ask.
   @Test(.asRoot) func whatIsHiddenUsesNoMemoryUnseen() throws {
     let folder = "/tmp/outrider-test-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -92,7 +92,7 @@ import Testing
     #expect(finished.status == (isCounted ? 12 : 14), "\(finished.errors)")
   }
 
-  /// The same as whoever runs the tests: this machine's root, or an ordinary user.
+  /// The same as the user of the tests: this machine's root, or an ordinary user.
   @Test func worksWithoutThemAsThisUser() async throws {
     let host = try Workspace.host(withoutNamespaces: [.userNamespace])
     let plugin = try await host.load("libc.so.6")

@@ -34,7 +34,7 @@ import Testing
       }
   }
 
-  @Test("a plugin has a session of its own, without the terminal of whoever runs the host")
+  @Test("a plugin has a session of its own, without the terminal of the host's user")
   func session() async throws {
     let host = try Workspace.host()
     defer { host.stop() }
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(
-    "whoever floods the host takes no more than a share of its thread",
+    "a plugin that floods the host takes no more than a share of its thread",
     arguments: ["h14_output_flood", "h15_activities"])
   func floods(function: String) async throws {
     let host = try Workspace.host()

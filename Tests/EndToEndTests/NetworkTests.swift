@@ -32,7 +32,7 @@ import Testing
       if behaviour != .ignores { Thread { [self] in serve(behaviour) }.start() }
     }
 
-    /// Also wakes whoever accepts.
+    /// Also wakes the thread that accepts.
     func stop() {
       shutdown(descriptor, Int32(SHUT_RDWR))
       for connection in accepted.withLock({ $0 }) where connection >= 0 { close(connection) }
@@ -267,6 +267,40 @@ import Testing
     let report = await plugin.end()
     #expect(report.denials.allSatisfy { $0.wall == "network" } && !report.denials.isEmpty, "\(report.denials)")
     #expect(server.count == 0 && report.connections.isEmpty)
+  }
+
+  @Test("a trace names the host that the policy lists, and what it doesn't list") func traced() throws {
+    let (scene, server, other) = (try Scene(), try Server(), try Server())
+    defer {
+      server.stop()
+      other.stop()
+    }
+    let policy = "\(scene.folder)/policy.yaml"
+    let listed = "\"localhost:\(server.port)\""
+    try "version: 2\nnetwork: [\(listed), \"127.0.0.1:1\"]\n".write(toFile: policy, atomically: true, encoding: .utf8)
+    func trace(_ options: String..., port: Int) throws -> (String, [String]) {
+      let end = try Workspace.run(
+        ["call", "--trace", "--policy", policy] + options
+          + ["\(scene.folder)/network.so", "fetch", Self.reach, "localhost", "\(port)"])
+      return (end.output, end.errors.split(separator: "\n").map(String.init))
+    }
+    let (result, lines) = try trace(port: server.port)
+    #expect(result == "43\n", "\(lines)")
+    let made = try #require(lines.last { $0.contains(" connect(") }, "\(lines)")
+    #expect(made.hasSuffix(", localhost:\(server.port)) = to the kernel  by policy: network: [\(listed)]"), "\(made)")
+    let socket = try #require(lines.last { $0.contains(" socket(AF_INET, SOCK_STREAM, 0)") }, "\(lines)")
+    #expect(socket.hasSuffix("= to the kernel  by policy: network: [\(listed), \"127.0.0.1:1\"]"), "\(socket)")
+    let refused = try trace(port: other.port).1
+    #expect(
+      refused.contains {
+        $0.contains("localhost:\(other.port)) = refused by network  policy: network: [\"localhost:\(other.port)\"]")
+      }, "\(refused)")
+    let objects = try trace("--trace-format", "json", "--trace-only", "sockets", port: server.port).1
+    #expect(
+      objects.contains {
+        $0.contains("\"call\":\"connect\"")
+          && $0.contains("\"grantedBy\":\"network: [\\\"localhost:\(server.port)\\\"]\"")
+      }, "\(objects)")
   }
 
   @Test("pairs of sockets are recorded, and the recorded policy is enough") func recordedPairs() throws {

@@ -14,7 +14,7 @@ enum Oracle {
     // Two filesystems, as there are outside of walls, too: who links copies then.
     "EXDEV",
   ]
-  /// What the filter answers itself and nobody records (docs/security.md): with ENOSYS, so that the C library goes another way.
+  /// What the filter answers itself and no report has (docs/security.md): with ENOSYS, so that the C library goes another way.
   private static let unrecorded: Set<String> = ["clone3", "sendfile", "splice", "tee"]
 
   struct Figures {
@@ -68,7 +68,7 @@ enum Oracle {
     }
   }
 
-  /// One attempt. `ignoring`: what nobody records of it beside.
+  /// One attempt. `ignoring`: what no report has of it beside.
   static func compare(
     _ name: String, outside: [StraceLog.Call], inside: [StraceLog.Call], denials: [Observed.Denial],
     ignoring: Set<String> = []

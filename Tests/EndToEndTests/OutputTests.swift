@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What becomes of results, logs and messages where a terminal is hostile, a disk is full or nobody listens.
+/// What becomes of results, logs and messages where a terminal is hostile, a disk is full or no reader is there.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct OutputTests {
   private static let abs = "call libc.so.6 abs 'i32(i32)' -5"
 
@@ -18,7 +18,7 @@ import Testing
     #expect(finished.errors.contains("write standard output"), "\(finished.errors)")
   }
 
-  /// A chunk list that a full disk has cut would be believed, and a wait that nobody reads explains nothing.
+  /// A chunk list that a full disk has cut would be believed, and a wait that isn't read explains nothing.
   @Test(arguments: [">/dev/full", ">&-"])
   func saysThatAListOrAReasonWasLost(_ redirection: String) throws {
     let script = """
@@ -74,7 +74,7 @@ import Testing
     #expect(finished.errors.contains("policy.yaml: not written, since"), "\(finished.errors)")
   }
 
-  @Test("a pipe is read, and one that nobody writes to is waited for no longer than two seconds")
+  @Test("a pipe is read, and one that no program writes to is waited for no longer than two seconds")
   func pipesAsInput() throws {
     let script = """
       D=$(mktemp -d); trap 'rm -rf "$D"' EXIT; cd "$D"; mkfifo pipe

@@ -96,7 +96,7 @@ import Testing
     #expect(running.callTimes.sum >= .milliseconds(30))
     #expect(running.loadTimes.sum > .zero)
     await #expect(throws: HostError.self) { try await plugin.call("abort", "void()") }
-    // While somebody still refers to it, and when nobody does.
+    // While the client still refers to it, and when it doesn't.
     for _ in 0..<2 {
       let ended = await host.metrics()
       #expect(ended.calls == 53 && ended.running == 0 && ended.ends == [.crashed: 1])

@@ -39,7 +39,7 @@ import Testing
     if case .stopped? = error {} else { Issue.record("\(String(describing: error))") }
   }
 
-  @Test("one that crashed is replaced, and nobody else notices") func replaces() async throws {
+  @Test("one that crashed is replaced, and no other caller notices") func replaces() async throws {
     let host = try Workspace.host()
     let pool = try Self.pool(host)
     for _ in 0..<5 {
@@ -103,7 +103,7 @@ import Testing
     await pool.stop()
   }
 
-  @Test("one that dies while nobody has it is replaced, too") func replacesAnIdleOne() async throws {
+  @Test("one that dies while no caller has it is replaced, too") func replacesAnIdleOne() async throws {
     let host = try Workspace.host()
     let pool = try Self.pool(host, size: 1)
     let process = try await pool.withPlugin { plugin in

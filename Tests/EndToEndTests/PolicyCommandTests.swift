@@ -249,7 +249,7 @@ import Testing
     let same = try Workspace.run(["policy", "compare", files[0], files[0], files[2]])
     #expect(same.status == 0 && same.output.isEmpty && same.errors.contains("the same"), "\(same)")
     #expect(
-      !end.output.contains("processes") && !back.output.contains("processes"), "nobody asked for them: \(end) \(back)")
+      !end.output.contains("processes") && !back.output.contains("processes"), "they weren't asked for: \(end) \(back)")
     #expect(try Workspace.run(["policy", "compare", files[0], "\(folder)/none.so", files[2]]).status == 66)
   }
 
@@ -287,7 +287,7 @@ import Testing
     let all = try Workspace.run(["policy", "test", "--corpus", hostile, "--rows", "H61,H82,H107"])
     #expect(all.status == 0 && all.output.contains(", 0 not"), "\(all)")
     var open = [("descriptors", "H82 h82_unexpected_descriptors")]
-    // Root's plugins have a user of their own, so that nobody else is signalled.
+    // Root's plugins have a user of their own, so that no other process is signalled.
     if geteuid() == 0 { open.append(("pidNamespace", "H61 h61_signal_everyone")) }
     for (wall, row) in open {
       let end = try Workspace.run(

@@ -280,7 +280,7 @@ import Testing
   }
 
   @Test(
-    "whoever stops a long command has what it found by then",
+    "a user who stops a long command has what it found by then",
     arguments: [
       ("policy record --output D/p.yaml call D/slow.so slow 'i32()' --policy D/w.yaml", "- D/more  # open"),
       ("policy test D/t.yaml", "ok  first"), ("policy test D/t.yaml --format json", "\"passed\" : 2"),

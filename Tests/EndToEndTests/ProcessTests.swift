@@ -105,7 +105,7 @@ import Testing
     let scene = try Scene()
     let signature = "i32(cstring,i32,i32)"
     let (value, report) = try await scene.call(Self.policy(), "burn_children", signature, .text(how), 5, 40_000)
-    // What nobody waits for is known until the last look at it.
+    // What isn't waited for is known until the last look at it.
     let least = how == "waited" ? 0.19 : 0.1
     #expect(value == .signed(5) && report.usage.cpuSeconds > least && report.usage.cpuSeconds < 0.5, "\(report.usage)")
     var policy = Self.policy()
@@ -157,7 +157,8 @@ import Testing
     #expect(report.outcome.kind == .returned && report.stack.isEmpty, "\(report.outcome)")
   }
 
-  @Test("SIGCONT is sent to nobody, since it would undo the host's signal by running behind it") func refusesSIGCONT()
+  @Test("SIGCONT is sent to no process, since it would undo the host's signal by running behind it")
+  func refusesSIGCONT()
     async throws
   {
     let scene = try Scene()
@@ -226,7 +227,7 @@ import Testing
     let left = size()
     #expect(processes.allSatisfy { kill($0, 0) != 0 })
     try await Task.sleep(for: .milliseconds(20))
-    #expect(size() == left, "nobody outlives the end")
+    #expect(size() == left, "no process outlives the end")
   }
 
   /// Of proc_pid_stat(5); Z where it is gone.

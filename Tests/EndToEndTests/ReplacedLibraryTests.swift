@@ -4,7 +4,7 @@ import Testing
 
 @testable import PluginHost
 
-/// What somebody replaces between the host's look at it and the runner's is said to be that, and no missing wall or failure
+/// What another program replaces between the host's look at it and the runner's is said to be that, and no missing wall or failure
 /// of the host.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct ReplacedLibraryTests {
   enum Change: String, CaseIterable, Sendable { case replaced, removed, madeAFolder, linked }

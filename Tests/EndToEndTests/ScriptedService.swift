@@ -70,7 +70,7 @@ final class ScriptedService: Sendable {
 
   deinit { Files.removeTree(folder) }
 
-  /// Somebody listens at the socket; who connects isn't taken. The caller closes it.
+  /// A process listens at the socket; who connects isn't taken. The caller closes it.
   func listen() throws -> Int32 {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -90,7 +90,7 @@ final class ScriptedService: Sendable {
     let listener = try listen()
     state.withLock { $0.listener = listener }
     Thread.detachNewThread { [weak self] in
-      // Nobody else closes it: its number could be another's when this thread accepts again.
+      // No other thread closes it: its number could be another's when this thread accepts again.
       defer { Glibc.close(listener) }
       while case let descriptor = accept(listener, nil, nil), descriptor >= 0 {
         guard let self else { return }
@@ -99,7 +99,7 @@ final class ScriptedService: Sendable {
     }
   }
 
-  /// As a service that is killed: its connections end, and the socket stays where nobody listens.
+  /// As a service that is killed: its connections end, and the socket stays where nothing listens.
   func die() {
     let peers = state.withLock { state in
       shutdown(state.listener, Int32(SHUT_RDWR))
@@ -128,7 +128,7 @@ final class ScriptedService: Sendable {
     }
   }
 
-  /// To everyone that is connected, once somebody watches.
+  /// To every client that is connected, once one watches.
   func tell(_ event: WatchEvent) {
     let deadline = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < deadline, !state.withLock({ $0.peers.contains { $0.isFollowing.withLock { $0 } } }) {

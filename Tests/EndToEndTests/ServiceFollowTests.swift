@@ -216,7 +216,7 @@ import Testing
     #expect(!service.requests.contains { if case .installation = $0 { true } else { false } })
   }
 
-  @Test("install ends when somebody cancels the installation") func cancelled() throws {
+  @Test("install ends when an operator cancels the installation") func cancelled() throws {
     let service = try Self.service(World())
     let command = try RunningCommand(["install", try Self.bundle(service)], state: service.folder)
     #expect(command.wait(for: "Sessions: 10 %"))

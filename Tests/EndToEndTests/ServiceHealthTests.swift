@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test("doctor: a service that listens and says nothing is reported, not waited for") func silent() async throws {
-    // Connections are made, and nobody takes them.
+    // Connections are made, and no service takes them.
     let service = try ScriptedService { peer, id, _ in peer.reply(id) }
     service.die()
     let listener = try service.listen()

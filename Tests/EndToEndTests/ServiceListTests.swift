@@ -145,8 +145,8 @@ import Testing
       refused.status == 1 && refused.errors.contains("allowed") && !refused.errors.contains("\u{1b}"), "\(refused)")
     let odd = try service.run("runs")
     #expect(odd.status == 76 && odd.errors.contains("'done'"), "\(odd)")
-    let unknown = try Self.service().run("apps", "com.example.nobody")
-    #expect(unknown.status == 66 && unknown.errors.contains("com.example.nobody"), "\(unknown)")
+    let unknown = try Self.service().run("apps", "com.example.missing")
+    #expect(unknown.status == 66 && unknown.errors.contains("com.example.missing"), "\(unknown)")
   }
 
   @Test("names that were made to deceive a terminal are shown harmless")

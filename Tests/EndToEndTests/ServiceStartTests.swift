@@ -95,7 +95,7 @@ import Testing
     #expect(place.text("descriptors").split(separator: "\n").allSatisfy { ["0", "1", "2", "3", "255"].contains($0) })
     #expect(place.text("store/service.log") == "a line of its log\n")
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-    #expect(!status.contains("PPid:\t\(getpid())\n"), "nobody's child")
+    #expect(!status.contains("PPid:\t\(getpid())\n"), "no child of the tests")
   }
 
   @Test("two commands at once start one service") func twoAtOnce() async throws {

@@ -88,7 +88,7 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
     }
   }
 
-  /// Its plugins are stopped with it, and the time is nobody's.
+  /// Its plugins are stopped with it, and the time counts for none.
   @Test func aCallOutlastsAStoppedHost() throws {
     let command = try Command(Self.patient, ["--wall", "3s"], "answer")
     let hasCalled = waitUntil { command.has("called") }
@@ -104,7 +104,7 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
     #expect(status == 0 && text.contains("\"returned\""), "\(text)")
   }
 
-  /// The host is the first that goes on: by its clock the call is over, and nobody could answer it.
+  /// The host is the first that goes on: by its clock the call is over, and no plugin could answer it.
   @Test("a call outlasts a machine that stood still for longer than it may take [H20]")
   func aCallOutlastsAStoppedMachine() throws {
     let command = try Command(Self.patient, ["--wall", "2s"], "answer")

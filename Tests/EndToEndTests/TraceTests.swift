@@ -46,7 +46,33 @@ import Testing
     #expect(json.errors.contains("\"grantedBy\":\"files: {write: [\(folder)]}\""), "\(json)")
   }
 
-  @Test("calls that the filter would let through are shown where somebody asks for them") func groups() throws {
+  @Test("a trace names the lines that let a process and a program start", .withMemoryCgroup) func started() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(ProcessPlugin.source, "-O1 -pthread -o processes.so", in: folder)
+    let policy = "\(folder)/policy.yaml"
+    func trace(_ lines: String, _ function: String, _ signature: String, _ arguments: String...) throws -> [String] {
+      try "version: 2\nlimits: {memory: 16MiB}\n\(lines)\n".write(toFile: policy, atomically: true, encoding: .utf8)
+      let end = try Workspace.run(
+        ["call", "--trace", "--policy", policy, "\(folder)/processes.so", function, signature] + arguments)
+      return end.errors.split(separator: "\n").map(String.init)
+    }
+    let execute = "executableMemory: later\nfiles: {execute: [/usr/bin/true]}"
+    let started = try trace("processes: 2\n\(execute)", "execute", "i32(cstring,cstring)", "/usr/bin/true", "x")
+    #expect(
+      started.contains { $0.contains(" clone(") && $0.hasSuffix("= to the kernel  by policy: processes: 2") },
+      "\(started)")
+    #expect(
+      started.contains {
+        $0.contains(" execve(\"/usr/bin/true\") = to the kernel")
+          && $0.hasSuffix("  by policy: files: {execute: [/usr/bin/true]}")
+      }, "\(started)")
+    let refused = try trace(execute, "execute", "i32(cstring,cstring)", "/usr/bin/true", "x")
+    #expect(
+      refused.contains { $0.contains("= denied by seccomp: EPERM  policy: processes: 1") }, "\(refused)")
+  }
+
+  @Test("calls that the filter would let through are shown where they are asked for") func groups() throws {
     #expect(try trace(nil, ["getpgid", "i32(i32)", "0"]).allSatisfy { !$0.contains("getpgid") })
     #expect(
       try trace("getpgid", ["getpgid", "i32(i32)", "0"]).map { $0.contains("getpgid(0) = to the kernel") } == [true])

@@ -106,7 +106,7 @@ import Testing
     var options = PluginHost.LoadOptions()
     options.withoutWalls = [.landlock]
     let other = try await host.load("libc.so.6")
-    // The kernel lets nobody renice who has more capabilities, as the host has where the tests are root's.
+    // The kernel lets no process renice one that has more capabilities, as the host has where the tests are root's.
     let neighbour = Int64(try #require(await other.runnerProcess()))
     for open in [[], [.seccomp]] as [Set<Wall>] {
       options.withoutWalls.formUnion(open)
@@ -141,7 +141,7 @@ import Testing
       let host = try Workspace.host(withoutNamespaces: open)
       let plugin = try await host.load("libc.so.6")
       let standIn = try #require(await host.forkServerProcess())
-      // Without a pid namespace the server needs nobody to stand in for it.
+      // Without a pid namespace the server needs no process to stand in for it.
       let server =
         open == [.pidNamespace] || open == [.userNamespace]
         ? standIn : try #require(Runners.descendants(of: standIn).first)
@@ -186,7 +186,7 @@ import Testing
     #expect(try await name(.utsNamespace) == ProcessInfo.processInfo.hostName)
   }
 
-  /// Root's runners aren't root, and nobody's are anyone else's.
+  /// Root's runners aren't root, and an ordinary user's are that user's.
   @Test func theUserNamespaceTakesTheIdentity() async throws {
     let identity = { (plugin: Plugin) in try await plugin.call("geteuid", "u32()") }
     #expect(try await value(identity) == .unsigned(1000))

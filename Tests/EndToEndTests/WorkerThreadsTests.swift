@@ -44,7 +44,7 @@ import Testing
     let folder = plugin.container
     for index in 0..<100_000 { close(open("\(folder)/\(index)", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)) }
     let (all, longest) = try await Self.watch(host) {
-      // Whoever asks while it is being removed waits for that, too.
+      // A caller that asks while it is being removed waits for that, too.
       async let other = plugin.end()
       #expect(await plugin.end().outcome.kind == .returned)
       #expect(!FileManager.default.fileExists(atPath: folder))

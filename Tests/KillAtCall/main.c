@@ -5,7 +5,7 @@
 // Usage: kill-at-call N PROGRAM [ARGUMENT …]      N = 0: never
 //
 // Standard output gets one line more, the last one: "killed at CALL" or "calls COUNT". The exit status is the program's, or
-// 137; 125 where this system lets nobody trace (ptrace(2), seccomp(2)).
+// 137; 125 where this system lets no process trace (ptrace(2), seccomp(2)).
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>

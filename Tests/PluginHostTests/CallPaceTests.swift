@@ -57,7 +57,7 @@ import Testing
     #expect(ways.count { $0 == .asleep } > 190, "of 200, but for trials")
   }
 
-  @Test("on the runner's own processor nobody turns round for calls that follow, and nothing is learned from them")
+  @Test("on the runner's own processor no thread spins for calls that follow, and nothing is learned from them")
   func shared() {
     var pace = CallPace()
     var now = Duration.seconds(1)

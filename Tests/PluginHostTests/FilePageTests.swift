@@ -40,7 +40,7 @@ import Testing
     var rule = PageInRule(hits: 10, faults: 100)
     let now = Duration.seconds(5)
     #expect(!rule.isPressed(hits: 10, at: now))
-    // A file that is read from end to end keeps the cgroup at its limit, and nobody waits twice for a page.
+    // A file that is read from end to end keeps the cgroup at its limit, and no load waits twice for a page.
     let reading = rule.begins(hits: 11, faults: 100, at: now)
     let waiting = rule.begins(hits: 12, faults: 104, at: now)
     let meanwhile = rule.begins(hits: 13, faults: 200, at: now)

@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(
-    "what a call makes in the plugin's own folder is refused by nobody", arguments: ["mkdir", "rename", "symlinkat"])
+    "what a call makes in the plugin's own folder is refused by no wall", arguments: ["mkdir", "rename", "symlinkat"])
   func making(call: String) {
     #expect(!view().refuses("/tmp/secret", to: call) && !view().refuses("/tmp/secret", to: "openat", makesFile: true))
     #expect(view().refuses("/etc/x", to: call) && view().refuses("/etc/x", to: "openat", makesFile: true))
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(
-    "what is shown read-only is refused to whoever would change it, and the runtime as a whole",
+    "what is shown read-only is refused to a call that would change it, and the runtime as a whole",
     arguments: [
       ("/srv/data/x", "openat", 1, "/srv/data/x"), ("/srv/data/x", "openat", 0, nil),
       ("/srv/data/x", "openat", 2, "/srv/data/x"),

@@ -29,7 +29,7 @@ import Testing
     #expect(throws: SystemCallError.self) { try FolderLock(folder + "/link") }
   }
 
-  /// Whoever looks between the two steps for leftovers has the folder.
+  /// A host that looks between the two steps for leftovers has the folder.
   @Test func makesAnotherWhereOneIsTaken() throws {
     let folder = try Self.folder()
     defer { Files.removeTree(folder) }

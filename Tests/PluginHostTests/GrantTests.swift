@@ -9,7 +9,7 @@ import Testing
   private static let machine = Machine(
     landlockABI: 7, hasListener: true, hello: .init(missing: [], runtime: [], hasPreloaded: false))
 
-  /// None of them is there, and nobody looks: what can't be asked for isn't looked up.
+  /// None of them is there, and the host doesn't look: what can't be asked for isn't looked up.
   @Test func tooManyPathsAreRefusedAtOnce() {
     var policy = Policy()
     policy.read = (0..<20_000).map { "/nonexistent/\($0)" }

@@ -37,7 +37,7 @@ import Testing
     #expect(text.contains("nothing is wrong with the file"))
   }
 
-  @Test("A full volume is nobody's, and descriptors are this process's") func others() {
+  @Test("A full volume is no process's, and descriptors are this process's") func others() {
     for code in [ENOSPC, EDQUOT, EROFS] {
       for step in [HandOverFailure.Step.container, .folder] {
         guard case .handOver(let text) = error(step, "sendfile", code) else {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PluginHost
 
-/// Files that were made to cost whoever reads them.
+/// Files that were made to cost their reader.
 @Suite(.timeLimit(.minutes(1))) struct HostileELFTests {
   /// What was asked for of a file, in bytes.
   private final class Meter { var bytes = 0 }
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test("Nobody reads on for one who has gone") func readingIsCancelled() throws {
+  @Test("Reading ends with the run that wanted it") func readingIsCancelled() throws {
     try withFolder { folder in
       let path = try Self.sparseLibrary(64 << 20, in: folder)
       let error = #expect(throws: HostError.self) {

@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test("a file that nobody took is taken back as the same file, and only once") func takesBack() throws {
+  @Test("a file that no client took is taken back as the same file, and only once") func takesBack() throws {
     let scene = try Scene()
     try scene.abandon()
     #expect(!FileManager.default.fileExists(atPath: scene.path))
@@ -89,7 +89,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: "/etc/passwd"))
   }
 
-  @Test("while a host is handing it over, nobody else takes it back") func respectsTheOwner() throws {
+  @Test("while a host is handing it over, no other takes it back") func respectsTheOwner() throws {
     let scene = try Scene()
     let moved = try scene.move()
     #expect(throws: HostError.self) { try scene.takeBack() }

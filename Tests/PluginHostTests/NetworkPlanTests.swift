@@ -61,6 +61,36 @@ import Testing
     return head + Array(repeating: 1, count: options * 4) + tcp
   }
 
+  @Test(
+    "what connect(2) was given is an address and a port, or nothing",
+    arguments: [
+      ([2, 0, 1, 0xbb, 10, 1, 2, 3], [10, 1, 2, 3], 443),
+      ([2, 0, 1, 0xbb, 10, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0], [10, 1, 2, 3], 443),
+      ([10, 0, 0, 80, 0, 0, 0, 0] + [UInt8](0..<16) + [0, 0, 0, 0], [UInt8](0..<16), 80),
+      (
+        [10, 0, 0, 80, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 10) + [255, 255, 127, 77, 0, 2], [127, 77, 0, 2], 80
+      ),
+      ([2, 0, 1, 0xbb, 10, 1, 2], nil, 0), ([10, 0, 0, 80, 0, 0, 0, 0, 1], nil, 0), ([], nil, 0),
+      ([1, 0, 47, 97, 0, 0, 0, 0], nil, 0), ([0, 0, 0, 0, 0, 0, 0, 0], nil, 0),
+    ] as [([UInt8], [UInt8]?, UInt16)])
+  func addresses(bytes: [UInt8], address: [UInt8]?, port: UInt16) {
+    let attempt = ConnectionAttempt(socketAddress: bytes)
+    #expect(attempt?.address == address && attempt.map { $0.port == port } ?? true)
+  }
+
+  @Test("a connection leads to what is listed, to the plugin itself, to its host, or nowhere") func leads() throws {
+    let plan = try plan("a.example:443", "10.0.0.5:80")
+    let own = plan.places[0].address
+    #expect(plan.connection(to: own, port: 443) == .listed(try NetworkEndpoint("a.example:443")))
+    #expect(plan.connection(to: own, port: 80) == .refused("a.example:80"))
+    #expect(plan.connection(to: [10, 0, 0, 5], port: 80) == .listed(try NetworkEndpoint("10.0.0.5:80")))
+    #expect(plan.connection(to: [10, 0, 0, 6], port: 80) == .refused("10.0.0.6:80"))
+    #expect(plan.connection(to: [127, 77, 255, 254], port: 1) == .pair)
+    #expect(plan.connection(to: [127, 77, 255, 253], port: 53) == .question)
+    // The name that was asked for isn't known here.
+    #expect(plan.connection(to: try #require(plan.askedAddress(255)), port: 443) == .refused(nil))
+  }
+
   @Test("the beginning of a connection is read, and nothing else is one") func attempts() throws {
     let four = ConnectionAttempt(packet: Self.packet()[...])
     #expect(four?.address == [10, 1, 2, 3] && four?.port == 443)

@@ -254,7 +254,8 @@ import Testing
       ])
   }
 
-  @Test("whoever asks for nonsense, too much, or doesn't read, is closed, and others are answered") func nonsense()
+  @Test("a plugin that asks for nonsense, too much, or doesn't read, is closed, and others are answered")
+  func nonsense()
     throws
   {
     let scene = try Scene()

@@ -30,6 +30,22 @@ import Testing
     ).decide(call)
   }
 
+  @Test("what only a trace sees goes on, where the run has a network of its own") func traced() throws {
+    func decide(_ name: String, _ arguments: [UInt64], connects: Bool) throws -> NotificationPolicy.Decision {
+      var call = ol_notification()
+      (call.number, call.architecture) = (try #require(Self.numbers[name]), CallArchitecture.native)
+      (call.arguments.0, call.arguments.1, call.arguments.2) = (arguments[0], arguments[1], arguments[2])
+      return NotificationPolicy(
+        policy: Policy(), grants: .init(), isLoading: false, threads: { 1 }, connects: connects, now: .seconds(1)
+      ).decide(call)
+    }
+    #expect(try decide("connect", [3, 0, 16], connects: true) == .proceed)
+    #expect(try decide("socket", [2, 1, 0], connects: true) == .proceed)
+    #expect(try errno(of: decide("socket", [2, 2, 0], connects: true)) == EAFNOSUPPORT)
+    #expect(try errno(of: decide("socket", [2, 1, 0], connects: false)) == EAFNOSUPPORT)
+    #expect(try errno(of: decide("connect", [3, 0, 16], connects: false)) != nil)
+  }
+
   private func errno(of decision: NotificationPolicy.Decision) -> Int32? {
     if case .deny(_, _, _, let code, _) = decision { code } else { nil }
   }
@@ -334,7 +350,8 @@ import Testing
     }
   }
 
-  @Test("a mode that is changed is noted where paths are, and nobody's rights are refused all the same") func modes()
+  @Test("a mode that is changed is noted where paths are, and rights of other users are refused all the same")
+  func modes()
     throws
   {
     var policy = Policy()

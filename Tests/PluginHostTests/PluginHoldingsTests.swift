@@ -89,7 +89,7 @@ import Testing
         let removed = try holdings.remove(made)
         #expect(removed.number == number)
         #expect(throws: PluginHoldings.Refusal.self) { try holdings.remove(made) }
-        // Until the plugin has given it up, the number is nobody else's.
+        // Until the plugin has given it up, the number is no other handle's.
         #expect(holdings.freeCallback(from: Int(number)) != Int(number))
         if random.chance(4) {
           holdings.register(made, number, at: removed.address)

@@ -74,7 +74,7 @@ import Testing
     #expect(pool.handle(.returned(slot: 0, .ended), at: .zero) == [.load(slot: 0)])
   }
 
-  @Test("where no plugin can be loaded, whoever waits is told") func loadFails() {
+  @Test("where no plugin can be loaded, each caller that waits is told") func loadFails() {
     var pool = Self.machine(2)
     _ = pool.handle(.began, at: .zero)
     _ = pool.handle(.asked(1, deadline: Self.late), at: .zero)
@@ -85,7 +85,7 @@ import Testing
     #expect(pool.handle(.loaded(slot: 0), at: .milliseconds(12)) == [.lend(slot: 0, to: 2)])
   }
 
-  @Test("whoever was to get a dead one is the first to get another") func lendingFails() {
+  @Test("the caller that was to get a dead one is the first to get another") func lendingFails() {
     var pool = Self.warm(2)
     #expect(pool.handle(.asked(1, deadline: Self.late), at: .zero) == [.lend(slot: 1, to: 1)])
     #expect(pool.handle(.lendingFailed(slot: 1), at: .zero) == [.lend(slot: 0, to: 1)])
@@ -209,7 +209,7 @@ private struct PoolModel {
     for step in 0..<steps {
       now += .microseconds(random.below(20_000))
       if let complaint = carryOut(event(step, of: steps)) { return complaint }
-      if !idle.isEmpty, !waiting.isEmpty { return "somebody waits beside an idle plugin" }
+      if !idle.isEmpty, !waiting.isEmpty { return "a caller waits beside an idle plugin" }
       if waiting.count > max(maxWaiting, 0) + size { return "\(waiting.count) wait" }
       if let due = pool.nextDue, due <= now { return "something is due and not done" }
       let counts = pool.counts
@@ -220,7 +220,7 @@ private struct PoolModel {
         return "drained too early"
       }
     }
-    // Everybody comes to their end.
+    // Every caller comes to its end.
     if let complaint = carryOut(.stopped) { return complaint }
     while let event = leftOver() { if let complaint = carryOut(event) { return complaint } }
     return isDrained && waiting.isEmpty ? nil : "it isn't drained, or \(waiting) still wait"
@@ -293,7 +293,7 @@ private struct PoolModel {
       switch effect {
       case .takeBack(let slot):
         guard idle.remove(slot) != nil, unclean.removeValue(forKey: slot) == .takeBack else {
-          return "\(event): takes back from \(slot), which nobody left anything in"
+          return "\(event): takes back from \(slot), which no caller left anything in"
         }
         takingBack.insert(slot)
       case .load(let slot):

@@ -29,7 +29,7 @@ private struct Machine {
   var used = Duration.zero
   /// Of those that ended and were never seen.
   var unseen = Duration.zero
-  /// Numbers are used again at once where there is nobody left of that number.
+  /// Numbers are used again at once where no process is left of that number.
   let reusesNumbers: Bool
 
   /// In an order that the seed decides alone.
@@ -99,7 +99,7 @@ private struct Machine {
 
 @Suite(.timeLimit(.minutes(1))) struct ProcessTallyTests {
   @Test(
-    "nobody who was seen uses CPU time that isn't counted, and little more than what was used is",
+    "no process that was seen uses CPU time that isn't counted, and little more than what was used is",
     arguments: 0..<200 as Range<UInt64>)
   func nothingIsLost(seed: UInt64) {
     var random = SeededGenerator(seed: seed)

@@ -26,10 +26,10 @@ import Testing
     #expect(cgroup.usage() == 24_576)
     #expect(try cgroup.limit(cgroup.usage() + 1000))
     #expect(try Self.text("\(path)/memory.max").hasPrefix("25576"))
-    #expect(cgroup.kill == .nobody)
+    #expect(cgroup.kill == .noProcess)
     // At the limit, but something could be reclaimed.
     try "max 4\noom 1\noom_kill 2\n".write(toFile: "\(path)/memory.events", atomically: false, encoding: .utf8)
-    #expect(cgroup.kill == .nobody)
+    #expect(cgroup.kill == .noProcess)
     try "max 4\noom 1\noom_kill 3\n".write(toFile: "\(path)/memory.events", atomically: false, encoding: .utf8)
     #expect(cgroup.kill == .around)
     try "max 5\noom 2\noom_kill 3\n".write(toFile: "\(path)/memory.events", atomically: false, encoding: .utf8)
@@ -53,7 +53,7 @@ import Testing
     for version in [Cgroups.Version.one, .two] {
       var cgroup = RunCgroup(path: path, version: version)
       cgroup.beginPeak()
-      #expect(cgroup.kill == .nobody && cgroup.usage() == 0 && cgroup.peak(beyond: 0) == 0)
+      #expect(cgroup.kill == .noProcess && cgroup.usage() == 0 && cgroup.peak(beyond: 0) == 0)
       #expect(throws: SystemCallError.self) { try cgroup.limit(1 << 20) }
     }
   }

@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("what nobody wants any more is read, so that it doesn't wait, and forgotten") func unwanted() throws {
+  @Test("what isn't wanted any more is read, so that it doesn't wait, and forgotten") func unwanted() throws {
     try make { (channels, peer) in
       try Sockets.send(peer.service, Frame(kind: 1, id: 1, payload: []).encoded())
       guard case .bytes = channels.read(.service, isWanted: false) else {

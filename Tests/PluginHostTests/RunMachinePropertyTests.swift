@@ -39,7 +39,7 @@ private struct MadeUpRun {
   mutating func run(steps: Int) -> String? {
     for _ in 0..<steps where complaint == nil { send(event()) }
     send(.gone(verdict: Outcome(.crashed, "at the end")))
-    if !waiting.isEmpty { complain("nobody told \(waiting)") }
+    if !waiting.isEmpty { complain("\(waiting) were told nothing") }
     if ends != 1 { complain("it ended \(ends) times") }
     ask()
     if !waiting.isEmpty { complain("a call after the end isn't answered") }

@@ -209,7 +209,7 @@ import Testing
     #expect(machine.phase.isIdle)
   }
 
-  @Test("whoever waits for a load is told that descriptors ran out, and later callers that the run ended")
+  @Test("the caller that waits for a load is told that descriptors ran out, and later callers that the run ended")
   func exhaustion() {
     var machine = Self.machine(in: "loading")
     _ = machine.handle(.descriptorsExhausted("no more"))

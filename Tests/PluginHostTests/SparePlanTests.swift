@@ -16,7 +16,7 @@ import Testing
     #expect(plan.isReady && again == nil)
   }
 
-  /// A plugin that is busy for ever keeps nobody from a quick wake.
+  /// A plugin that is busy for ever keeps no other from a quick wake.
   @Test func waitsNoLongerThanItsDelay() {
     var plan = SparePlan()
     var now = Duration.seconds(1)
@@ -31,7 +31,7 @@ import Testing
     #expect(now < .seconds(1) + SparePlan.longestDelay * 2)
   }
 
-  /// Making one would hold up the end of whoever dies meanwhile, however long it has been waited for.
+  /// Making one would hold up the end of a run that dies meanwhile, however long it has been waited for.
   @Test func keepsAwayFromWhoeverDies() {
     var plan = SparePlan()
     _ = plan.becameIdle(at: .zero)

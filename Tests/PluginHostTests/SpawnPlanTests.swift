@@ -73,7 +73,7 @@ import Testing
       let error = #expect(throws: HostError.self) { try plan(machine, options: options, policy: policy) }
       guard case .ended(let report)? = error else { throw Unexpected() }
       #expect(report.outcome.kind == .wallUnavailable && report.outcome.detail.contains(one))
-      // Nobody looks after the processes of a run without walls.
+      // The host doesn't look after the processes of a run without walls.
       #expect(try !plan(machine, options: .init(isBare: true), policy: policy).mayStartProcesses)
     }
     let whole = try plan(options: .init(hasMemoryCgroup: true), policy: policy)
@@ -136,7 +136,8 @@ import Testing
     #expect((try? plan(grants: 1000, containers: containers)) != nil, "the fork server clones these itself")
   }
 
-  @Test("a container in memory that nobody counts is bounded, and a named one is attached") func containers() throws {
+  @Test("a container in memory that no cgroup counts is bounded, and a named one is attached") func containers() throws
+  {
     for (isInMemory, hasCgroup, hidesFiles) in [
       (true, false, true), (true, true, true), (false, false, true), (true, false, false),
     ] {

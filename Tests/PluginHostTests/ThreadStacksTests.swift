@@ -34,7 +34,8 @@ import Testing
     #expect(threads.ofPlugin.allSatisfy { $0.frames.count == CrashStack.maxFrames })
   }
 
-  @Test("whoever is told by nobody is killed when the last thread has told, or when it takes too long") func end() {
+  @Test("a plugin of which no thread tells is killed when the last thread has answered, or when it takes too long")
+  func end() {
     for isOverdue in [false, true] {
       var machine = RunMachineTests.machine(in: "calling")
       #expect(machine.handle(.kill(Outcome(.cpuTimeExceeded, ""))).map(\.name) == ["stop", "askThreads"])
@@ -48,7 +49,7 @@ import Testing
     }
   }
 
-  @Test("a plugin none of whose threads can tell is killed at once") func nobody() {
+  @Test("a plugin none of whose threads can tell is killed at once") func none() {
     var machine = RunMachineTests.machine(in: "loading")
     #expect(machine.handle(.kill(Outcome(.wallTimeExceeded, ""))).map(\.name) == ["stop", "askThreads"])
     #expect(machine.handle(.threadsAsked(0)).map(\.name) == ["kill"])

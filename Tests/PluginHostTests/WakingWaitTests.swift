@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("on one processor nobody turns round") func alone() {
+  @Test("on one processor no thread spins") func alone() {
     var wait = WakingWait()
     for _ in 0..<300 {
       #expect(wait.way(cores: 1) == .asleep)

@@ -7,20 +7,20 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct WatchdogTests {
   private static let second = Duration.seconds(1)
-  private let limits: Limits = {
+  static let limits: Limits = {
     var limits = Limits(wallTime: .seconds(30), cpu: .seconds(10), memory: 1 << 20)
     limits.cpuTotal = .seconds(25)
     return limits
   }()
 
-  private func calling(cores: Int = 2, at start: Duration = .zero) -> Watchdog {
+  static func calling(cores: Int = 2, at start: Duration = .zero) -> Watchdog {
     var dog = Watchdog(limits: limits, cores: cores, looksOften: false, now: start)
     dog.callBegan(at: start, cpu: .zero)
     return dog
   }
 
   @Test("A call that takes too long ends the run [B24]") func wallTimeEndsACall() {
-    var dog = calling(at: .seconds(100))
+    var dog = Self.calling(at: .seconds(100))
     #expect(dog.wallDeadline == .seconds(130))
     #expect(dog.tick(at: .milliseconds(129_999), cpu: .zero, memory: 0) == .none)
     #expect(dog.nextTick(after: .milliseconds(129_999)) == .seconds(130))
@@ -29,19 +29,19 @@ import Testing
 
   /// Its host was stopped, or the machine asleep, while the answer lay there.
   @Test func anAnswerThatIsThereIsInTime() {
-    var dog = calling()
+    var dog = Self.calling()
     #expect(dog.tick(at: .seconds(40), cpu: .zero, memory: 0, hasAnswered: true) == .none)
     let cpu = Watchdog.Verdict.cpuTimeExceeded(limit: .seconds(10), used: .seconds(10))
     #expect(dog.tick(at: .seconds(40), cpu: .seconds(10), memory: 0, hasAnswered: true) == .kill(cpu))
     let memory = Watchdog.Verdict.memoryExceeded(limit: 1 << 20, used: 2 << 20)
     #expect(dog.tick(at: .seconds(40), cpu: .zero, memory: 2 << 20, hasAnswered: true) == .kill(memory))
-    dog = calling()
+    dog = Self.calling()
     #expect(dog.tick(at: .seconds(40), cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
   }
 
   /// Stopped with its host from the second second to the hundredth.
   @Test func timeThatItStoodStillIsntThePlugins() {
-    var dog = calling()
+    var dog = Self.calling()
     dog.stood(still: .seconds(2), until: .seconds(100))
     #expect(dog.wallDeadline == .seconds(128))
     #expect(dog.tick(at: .seconds(127), cpu: .zero, memory: 0) == .none)
@@ -59,7 +59,7 @@ import Testing
   @Test(
     "time in which the host made no look isn't the plugin's, and a look that is a little late changes nothing [H20]")
   func looksThatComeLate() {
-    var dog = calling()
+    var dog = Self.calling()
     func look(_ now: Duration, cpu: Duration = .zero) -> Watchdog.Action {
       dog.checked(at: now)
       return dog.tick(at: now, cpu: cpu, memory: 0)
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test("a gap that began before its call takes nothing from it") func looksBeforeTheCall() {
-    var dog = calling()
+    var dog = Self.calling()
     dog.callEnded(at: .seconds(1))
     dog.callBegan(at: .seconds(9), cpu: .zero)
     dog.checked(at: .seconds(10))
@@ -98,7 +98,7 @@ import Testing
 
   @Test("what a load's reading took is its time, however long its walls took to close", arguments: [1, 900])
   func readingIsTheLoads(milliseconds: Int) {
-    var dog = Watchdog(limits: limits, cores: 2, looksOften: true, now: .zero)
+    var dog = Watchdog(limits: Self.limits, cores: 2, looksOften: true, now: .zero)
     let now = Duration.milliseconds(milliseconds)
     dog.callBegan(at: now, cpu: .zero, after: .seconds(30))
     dog.checked(at: now + .milliseconds(1))
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func wallTimeIsThatOfOneCall() {
-    var dog = calling()
+    var dog = Self.calling()
     dog.callEnded(at: .seconds(29))
     dog.callBegan(at: .seconds(29), cpu: .zero)
     #expect(dog.tick(at: .seconds(58), cpu: .zero, memory: nil) == .none)
@@ -119,14 +119,14 @@ import Testing
   }
 
   @Test func cpuTimeOfOneCall() {
-    var dog = calling()
+    var dog = Self.calling()
     #expect(dog.tick(at: .seconds(5), cpu: .milliseconds(9999), memory: 0) == .none)
     let verdict = Watchdog.Verdict.cpuTimeExceeded(limit: .seconds(10), used: .seconds(10))
     #expect(dog.tick(at: .seconds(6), cpu: .seconds(10), memory: 0) == .kill(verdict))
   }
 
   @Test func anActivityGoesOnByTheClocksOfItsCall() {
-    var dog = calling()
+    var dog = Self.calling()
     dog.callEnded(at: .seconds(10))
     var now = Duration.seconds(10)
     // Begun and ended again and again, with what is used in between.
@@ -142,65 +142,11 @@ import Testing
     #expect(dog.tick(at: now, cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
   }
 
-  @Test("B21: waiting for exclusive control isn't the call's time, and there is an end to it")
-  func waitsBesideTheClock() {
-    var dog = calling()
-    dog.waitBegan(at: .seconds(10))
-    dog.waitBegan(at: .seconds(20))
-    #expect(dog.wallDeadline == .seconds(630))
-    #expect(dog.tick(at: .seconds(500), cpu: .zero, memory: 0) == .none)
-    dog.waitEnded(at: .seconds(500))
-    #expect(dog.waited == .seconds(490))
-    #expect(dog.wallDeadline == .seconds(520), "what was left of the call")
-    dog.waitBegan(at: .seconds(510))
-    dog.waitEnded(at: .seconds(510))
-    dog.waitBegan(at: .seconds(510))
-    #expect(dog.wallDeadline == .seconds(630), "all waits of a run together")
-    #expect(dog.tick(at: .seconds(629), cpu: .zero, memory: 0) == .none)
-    #expect(dog.nextTick(after: .seconds(629)).map { $0 <= .seconds(630) } == true)
-    #expect(dog.tick(at: .seconds(630), cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
-  }
-
-  @Test("a wait that lasts into the next call counts once") func waitsThroughCalls() {
-    var dog = calling()
-    dog.waitBegan(at: .seconds(5))
-    dog.callBegan(at: .seconds(100), cpu: .zero)
-    #expect(dog.waited == .seconds(95) && dog.wallDeadline == .seconds(635))
-    dog.waitEnded(at: .seconds(110))
-    #expect(dog.waited == .seconds(105) && dog.wallDeadline == .seconds(140))
-    #expect(dog.wall == .seconds(100), "runtime is counted all the same")
-    dog.callEnded(at: .seconds(112))
-    #expect(dog.wall == .seconds(112))
-    dog.waitEnded(at: .seconds(113))
-    dog.waitBegan(at: .seconds(113))
-    #expect(dog.waited == .seconds(105), "nothing waits between calls")
-  }
-
-  @Test("CPU time and memory are limited in a wait as ever") func limitsAWait() {
-    var dog = calling()
-    dog.waitBegan(at: .zero)
-    let verdict = Watchdog.Verdict.cpuTimeExceeded(limit: .seconds(10), used: .seconds(10))
-    #expect(dog.tick(at: .seconds(100), cpu: .seconds(10), memory: 0) == .kill(verdict))
-    dog = calling()
-    dog.waitBegan(at: .zero)
-    let memory = Watchdog.Verdict.memoryExceeded(limit: 1 << 20, used: 2 << 20)
-    #expect(dog.tick(at: .seconds(100), cpu: .zero, memory: 2 << 20) == .kill(memory))
-  }
-
-  @Test("a wait in which the host stood still isn't counted twice") func standsStillInAWait() {
-    var dog = calling()
-    dog.waitBegan(at: .seconds(5))
-    dog.stood(still: .seconds(10), until: .seconds(110))
-    dog.waitEnded(at: .seconds(120))
-    #expect(dog.waited == .seconds(15))
-    #expect(dog.wallDeadline == .seconds(145))
-  }
-
   @Test("Every moment of a call is either the plugin's time or one in which it stood still, and told as such")
   func noTimeIsLost() {
     var random = SeededGenerator(seed: 20_261_125)
     for _ in 0..<200 {
-      var dog = Watchdog(limits: limits, cores: 2, looksOften: false, now: .zero)
+      var dog = Watchdog(limits: Self.limits, cores: 2, looksOften: false, now: .zero)
       var (now, inside) = (Duration.zero, Duration.zero)
       for _ in 0..<random.below(6) {
         now += .milliseconds(random.below(50))
@@ -223,7 +169,7 @@ import Testing
   }
 
   @Test func betweenActivitiesCPUTimeCounts() {
-    var dog = calling()
+    var dog = Self.calling()
     #expect(dog.tick(at: .seconds(1), cpu: .seconds(4), memory: 0) == .none)
     dog.callEnded(at: .seconds(1))
     dog.activityBegan(at: .seconds(2), cpu: .seconds(9))
@@ -233,7 +179,7 @@ import Testing
   }
 
   @Test func timeAsleepIsNoTimeOfAnActivity() {
-    var dog = calling()
+    var dog = Self.calling()
     dog.callEnded(at: Self.second)
     #expect(dog.tick(at: .seconds(2), cpu: .zero, memory: 0) == .freeze)
     dog.activityBegan(at: .seconds(1002), cpu: .zero)
@@ -246,7 +192,7 @@ import Testing
   }
 
   @Test func cpuTimeOfTheRun() {
-    var dog = calling()
+    var dog = Self.calling()
     for call in 1...2 {
       let now = Duration.seconds(10 * call)
       #expect(dog.tick(at: now, cpu: .seconds(9 * call), memory: 0) == .none)
@@ -259,7 +205,7 @@ import Testing
   }
 
   @Test func aMeterThatGoesBackIsntBelieved() {
-    var dog = calling()
+    var dog = Self.calling()
     _ = dog.tick(at: .seconds(1), cpu: .seconds(9), memory: 0)
     dog.callEnded(at: .seconds(1))
     dog.callBegan(at: .seconds(1), cpu: .seconds(2))
@@ -267,7 +213,7 @@ import Testing
   }
 
   @Test("A run that takes more memory than its limit is ended [B16]") func memory() {
-    var dog = calling()
+    var dog = Self.calling()
     #expect(dog.tick(at: Self.second, cpu: .zero, memory: 1 << 20) == .none, "the limit itself is allowed")
     #expect(dog.tick(at: Self.second, cpu: .zero, memory: nil) == .none)
     let verdict = Watchdog.Verdict.memoryExceeded(limit: 1 << 20, used: 1 << 20 | 1)
@@ -276,21 +222,21 @@ import Testing
   }
 
   @Test func memoryIsCheckedBetweenCallsToo() {
-    var dog = calling()
+    var dog = Self.calling()
     dog.callEnded(at: Self.second)
     #expect(
       dog.tick(at: Self.second, cpu: .zero, memory: 2 << 20) == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
   }
 
   @Test func memoryIsTheCauseWhenAllIsOver() {
-    var dog = calling()
+    var dog = Self.calling()
     #expect(
       dog.tick(at: .seconds(60), cpu: .seconds(60), memory: 2 << 20)
         == .kill(.memoryExceeded(limit: 1 << 20, used: 2 << 20)))
   }
 
   @Test func sleepsAfterItsGrace() {
-    var dog = Watchdog(limits: limits, cores: 1, looksOften: true, now: .zero)
+    var dog = Watchdog(limits: Self.limits, cores: 1, looksOften: true, now: .zero)
     dog.callBegan(at: .zero, cpu: .zero)
     dog.callEnded(at: .seconds(5))
     let due = Duration.seconds(5) + Watchdog.graceBeforeFreeze
@@ -305,7 +251,7 @@ import Testing
   @Test func aRunnerThatClosesItsWallsIsNeverFrozen() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<200 {
-      var dog = Watchdog(limits: limits, cores: 1, looksOften: .random(using: &random), now: .zero)
+      var dog = Watchdog(limits: Self.limits, cores: 1, looksOften: .random(using: &random), now: .zero)
       var now = Duration.zero
       for _ in 0..<15 {
         now += .milliseconds(Int.random(in: 0...999, using: &random))
@@ -314,12 +260,12 @@ import Testing
         #expect(!dog.isAtWork && !dog.isFrozen && dog.nextTick(after: now) != nil)
       }
       dog.callBegan(at: now, cpu: .zero)
-      #expect(dog.isAtWork && dog.wallDeadline == now + limits.wallTime)
+      #expect(dog.isAtWork && dog.wallDeadline == now + Self.limits.wallTime)
     }
   }
 
   @Test func wallsThatAreNeverClosedEndTheRun() {
-    var dog = Watchdog(limits: limits, cores: 1, looksOften: false, now: .zero)
+    var dog = Watchdog(limits: Self.limits, cores: 1, looksOften: false, now: .zero)
     // However long the machine slept, that is one look.
     #expect(dog.tick(at: .seconds(86_400), cpu: .zero, memory: nil) == .none)
     var now = Duration.seconds(86_400)
@@ -336,7 +282,7 @@ import Testing
   }
 
   @Test func aCallWithinTheGraceFindsItAwake() {
-    var dog = calling()
+    var dog = Self.calling()
     dog.callEnded(at: Self.second)
     dog.callBegan(at: Self.second + .microseconds(500), cpu: .zero)
     #expect(dog.tick(at: Self.second + Watchdog.graceBeforeFreeze, cpu: .zero, memory: 0) == .none)
@@ -345,7 +291,7 @@ import Testing
 
   /// Suspended for a day, nothing counts; then a call has all of its time.
   @Test func sleepIsNoTime() {
-    var dog = calling()
+    var dog = Self.calling()
     dog.callEnded(at: Self.second)
     #expect(dog.tick(at: .seconds(2), cpu: .zero, memory: 0) == .freeze)
     let day = Duration.seconds(86_400)
@@ -359,7 +305,7 @@ import Testing
   }
 
   @Test func theFirstVerdictStands() {
-    var dog = calling()
+    var dog = Self.calling()
     #expect(dog.tick(at: .seconds(30), cpu: .zero, memory: 0) == .kill(.wallTimeExceeded(limit: .seconds(30))))
     dog.end(at: .seconds(30))
     #expect(dog.tick(at: .seconds(31), cpu: .seconds(99), memory: 9 << 20) == .none)
@@ -373,7 +319,7 @@ import Testing
 
   @Test(arguments: [(true, Watchdog.longSampling), (false, Watchdog.shortSampling)])
   func samples(_ hasCgroup: Bool, _ sampling: Duration) {
-    var dog = Watchdog(limits: limits, cores: 4, looksOften: !hasCgroup, now: .zero)
+    var dog = Watchdog(limits: Self.limits, cores: 4, looksOften: !hasCgroup, now: .zero)
     dog.callBegan(at: .zero, cpu: .zero)
     #expect(dog.nextTick(after: .zero) == sampling)
   }
@@ -381,7 +327,7 @@ import Testing
   /// Calls shorter than the sampling, one right after the other.
   @Test(arguments: [true, false]) func shortCallsDontPutOffTheNextSample(_ hasCgroup: Bool) throws {
     let step = Duration.microseconds(400)
-    var dog = Watchdog(limits: limits, cores: 1, looksOften: !hasCgroup, now: .zero)
+    var dog = Watchdog(limits: Self.limits, cores: 1, looksOften: !hasCgroup, now: .zero)
     var now = Duration.zero
     var samples = 0
     for index in 0..<1000 {
@@ -398,7 +344,7 @@ import Testing
   }
 
   @Test func asksInTimeForTheLastOfTheCPUTime() {
-    var dog = calling(cores: 4)
+    var dog = Self.calling(cores: 4)
     #expect(dog.tick(at: .seconds(3), cpu: .milliseconds(9_980), memory: 0) == .none)
     #expect(dog.nextTick(after: .seconds(3)) == .seconds(3) + .milliseconds(5), "four cores burn 20 ms in 5")
   }

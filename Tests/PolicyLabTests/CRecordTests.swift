@@ -3,7 +3,7 @@ import Testing
 
 @testable import PolicyLab
 
-/// Structures by value, as somebody describes them.
+/// Structures by value, as their users describe them.
 @Suite(.timeLimit(.minutes(1))) struct CRecordTests {
   private static let int = CType.base("int", size: 4, encoding: 5)
   private static let char = CType.base("char", size: 1, encoding: 6)

@@ -47,7 +47,7 @@ import Testing
     #expect(text.contains("# Lines without a comment are as in the policy that recording started from."), "\(text)")
     last.processes = 2
     #expect(try Self.text(base, last).contains("processes: 3  # the last round had 2 at one time\n"))
-    // Where nobody looked, nothing is said.
+    // Where recording didn't look, nothing is said.
     last.usedGrants = nil
     #expect(try !Self.text(base, last).contains("/data/idle  #"))
   }

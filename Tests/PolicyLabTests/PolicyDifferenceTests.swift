@@ -119,7 +119,7 @@ enum PolicySeed {
         "+ kill where signal = 15 isn't denied any more", "+ kill where signal = 9 fails and no longer ends the run",
         "+ prctl where option = 16 isn't denied any more", "- mmap where prot & 0x4 = 0x4 is denied",
       ])
-    // Whoever denies the call, or looks at fewer bits, denies it, too.
+    // A policy that denies the call, or looks at fewer bits, denies it, too.
     let whole = try policy("deny: [signalling, {call: prctl, argument: 0, mask: 0x10, equals: 0x10}]")
     let parts = try policy("deny: [{call: kill, argument: 1, equals: 9}, {call: prctl, argument: 0, equals: 21}]")
     #expect(!PolicyDifference(from: parts, to: whole).isWider && PolicyDifference(from: whole, to: parts).isWider)

@@ -74,7 +74,8 @@ import Testing
     }
   }
 
-  @Test("where a folder is granted, what a link in it leads to is granted as well, unless nobody would grant that")
+  @Test(
+    "where a folder is granted, what a link in it leads to is granted as well, unless no recording would grant that")
   func linksThatLeadOut() throws {
     var base = Policy()
     base.read = ["/data/d"]
@@ -238,7 +239,8 @@ import Testing
     Observed.Denial(wall: "network", call: call, target: target)
   }
 
-  @Test("whoever is denied a socket has a round in which its host sees where it connects", arguments: [true, false])
+  @Test(
+    "a plugin that is denied a socket has a round in which its host sees where it connects", arguments: [true, false])
   func network(grants: Bool) throws {
     for first in [Self.socket, Self.file("/etc/resolv.conf")] {
       var bounds = PolicyRecorder.Bounds()

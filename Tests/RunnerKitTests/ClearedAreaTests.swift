@@ -5,7 +5,7 @@ import Testing
 
 @testable import RunnerKit
 
-/// What is taken for zero is zero, whatever was put there, and whoever asked while it was cleared.
+/// What is taken for zero is zero, whatever was put there, and whichever thread asked while it was cleared.
 @Suite(.timeLimit(.minutes(1))) struct ClearedAreaTests {
   @Test(
     "random calls, with buffers of every length, some of them interrupted while they are cleared", arguments: 0..<50)

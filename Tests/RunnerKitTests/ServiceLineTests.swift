@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("who waits for control keeps nobody else from an answer") func answersOutOfOrder() throws {
+  @Test("a caller that waits for control keeps no other from an answer") func answersOutOfOrder() throws {
     let host = try Host()
     let first = Asker(host, .acquireExclusiveControl(timeout: nil))
     let waiting = try host.receive()
@@ -89,7 +89,7 @@ import Testing
     for (index, task) in tasks.enumerated() { #expect(task.value() == .status(Int32(index))) }
   }
 
-  @Test("when the host is gone, everybody who waits hears of it", arguments: [false, true])
+  @Test("when the host is gone, every caller that waits hears of it", arguments: [false, true])
   func endsWithTheHost(saysNonsense: Bool) throws {
     let host = try Host()
     let tasks = (0..<8).map { _ in Asker(host, .acquireExclusiveControl(timeout: nil)) }

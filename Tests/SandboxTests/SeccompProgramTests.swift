@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  /// Told apart from a SIGSYS of the plugin's own by who is asked; where nobody is, the filter ends the process.
+  /// Told apart from a SIGSYS of the plugin's own by who is asked; where there is no host to ask, the filter ends the process.
   @Test(arguments: everyOption, [true, false])
   func otherArchitecturesEndARun(_ options: SeccompProgram.Options, _ hasListener: Bool) throws {
     var options = options

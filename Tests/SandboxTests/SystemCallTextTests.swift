@@ -60,4 +60,37 @@ import Testing
     }
     #expect(machine.run(.init(number: UInt32(try #require(SystemCalls.number(of: "getpid"))))) == .allow)
   }
+
+  @Test("what network and processes let through is handed over where it is traced") func grantedCallsAreHandedOver()
+    throws
+  {
+    var options = SeccompProgram.Options()
+    (options.connects, options.makesProcesses, options.startsPrograms) = (true, true, true)
+    let calls: [(String, [UInt64])] = [
+      ("socket", [2, 1, 0]), ("socket", [10, 0o2000001, 6]), ("connect", []), ("clone", [0x120_0011]), ("vfork", []),
+      ("execve", []),
+    ]
+    for (isTraced, expected) in [(false, FilterMachine.Verdict.allow), (true, .notify)] {
+      if isTraced {
+        options.traced = SystemCalls.granted(connects: true, makesProcesses: true, startsPrograms: true)
+      }
+      let machine = FilterMachine(try SeccompProgram(options).bytes)
+      for (name, arguments) in calls {
+        let number = UInt32(try #require(SystemCalls.number(of: name)))
+        let padded = arguments + Array(repeating: 0, count: 6 - arguments.count)
+        #expect(machine.run(.init(number: number, arguments: padded)) == expected, "\(name)")
+      }
+    }
+    #expect(SystemCalls.granted(connects: false, makesProcesses: false, startsPrograms: false).isEmpty)
+  }
+
+  @Test(
+    "TCP of both versions is what a network gives",
+    arguments: [
+      ([2, 1, 0], true), ([10, 0o2004001, 6], true), ([0xdead_0000_0002, 1, 0], true), ([2, 2, 0], false),
+      ([1, 1, 0], false), ([2, 1, 17], false), ([2, 3, 6], false), ([16, 3, 0], false),
+    ] as [([UInt64], Bool)])
+  func streams(arguments: [UInt64], isOne: Bool) {
+    #expect(SystemCalls.makesStream(arguments) == isOne)
+  }
 }

@@ -72,7 +72,7 @@ enum AppClient {
 
   private static func lists(_ manager: BADownloadManager, _ count: Int) throws -> [Double] {
     try (0..<count).map { _ in
-      // Calls of somebody who does something with the answer.
+      // Calls of an app that does something with the answer.
       usleep(2000)
       return try microseconds {
         let count = try manager.fetchCurrentDownloads().count

@@ -19,7 +19,7 @@ import Testing
   {
     let service = try ScriptedService()
     service.stop()
-    // A socket that nobody listens at any more.
+    // A socket at which nothing listens any more.
     if isStale { try Self.bindStaleSocket(at: service.socketPath) }
     let error = #expect(throws: ServiceConnectionError.self) {
       _ = try ServiceConnection.connect(to: service.socketPath)

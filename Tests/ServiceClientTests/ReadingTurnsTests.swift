@@ -5,7 +5,7 @@ import Testing
 @testable import ServiceClient
 
 @Suite(.timeLimit(.minutes(1))) struct ReadingTurnsTests {
-  @Test("A caller reads where nobody does, and wakes the thread only from the socket")
+  @Test("A caller reads where no other does, and wakes the thread only from the socket")
   func callers() {
     var turns = ReadingTurns()
     // The thread hasn't looked yet.
@@ -34,7 +34,7 @@ import Testing
     #expect(step12 == .watch)
   }
 
-  @Test("Whoever waits without reading is served at once")
+  @Test("A caller that waits without reading is served at once")
   func waiters() {
     var turns = ReadingTurns()
     _ = turns.next(at: 0, isHandedOver: false)
@@ -75,7 +75,7 @@ import Testing
   }
 
   /// The thread sleeps until it is woken, its time is up, or the socket is ready while it watches.
-  @Test("Two never read at once, and nobody who waits is forgotten", arguments: 1...20 as ClosedRange<UInt64>)
+  @Test("Two never read at once, and no caller that waits is forgotten", arguments: 1...20 as ClosedRange<UInt64>)
   func random(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var turns = ReadingTurns()
@@ -113,7 +113,7 @@ import Testing
       default: break
       }
       if sleep == nil { sleep = turns.next(at: now, isHandedOver: left > 0) }
-      // Somebody looks at the socket, or says what is there.
+      // A caller looks at the socket, or says what is there.
       if waiting > 0 || left > 0 {
         #expect(isCallerIn || sleep == .watch || sleep == .takeOver, "seed \(seed)")
       }

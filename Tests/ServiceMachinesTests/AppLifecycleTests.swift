@@ -248,7 +248,7 @@ import Testing
     ]
     #expect(effects.suffix(5) == order[...])
     #expect(app.deferred.isEmpty && app.active == nil)
-    // Late answers concern nobody.
+    // Late answers concern no activation.
     #expect(app.handle(.versionPlaced(version: "2"), at: 5).isEmpty && app.version == "1")
     // The service died before the old version was in place again.
     #expect(app.handle(.restarted, at: 6).contains(.placeVersion(version: "1")))
@@ -344,7 +344,8 @@ import Testing
     }
     _ = app.handle(.restarted, at: 9)
     _ = app.handle(.wakeGranted(generation: 1, run: 20), at: 9)
-    #expect(app.handle(.restarted, at: 9).contains(.placeVersion(version: "1")), "the fourth time nobody waits for it")
+    #expect(
+      app.handle(.restarted, at: 9).contains(.placeVersion(version: "1")), "the fourth time no wait is left for it")
   }
 
   @Test("A content request during which the service died four times is asked again, each time after a longer delay")

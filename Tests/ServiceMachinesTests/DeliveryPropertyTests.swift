@@ -155,7 +155,7 @@ private struct DeliveryWorld {
   func exactlyOnce(seed: Seed) throws {
     var world = DeliveryWorld(seed)
     for _ in 0..<10_000 { try world.step() }
-    // From here on everybody behaves.
+    // From here on every recipient behaves.
     world.canWake = true
     world.now = world.now + EventRouter.reconnectionTimeout
     try world.ledger(.gateOpened)
@@ -171,6 +171,6 @@ private struct DeliveryWorld {
     }
     #expect(world.ledger.entries.isEmpty, "nothing is lost")
     #expect(world.settled.count == world.staged && world.settled.values.allSatisfy { $0 == 1 })
-    #expect(world.acknowledged.values.allSatisfy { $0 == 1 }, "nobody was told twice by a service that knew it")
+    #expect(world.acknowledged.values.allSatisfy { $0 == 1 }, "no recipient was told twice by a service that knew it")
   }
 }

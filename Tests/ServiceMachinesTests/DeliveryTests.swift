@@ -78,7 +78,7 @@ import Testing
       #expect(router.handle(.extensionEnding(run: 9), at: 1).isEmpty)
       #expect(router.observers == (isAppThere ? [Self.app] : []))
       let effects = router.handle(.notCalled(number: 1, recipient: Self.own), at: 1)
-      #expect(effects == (isAppThere ? [] : [.wakeExtension]), "nobody is gone: no crash is counted")
+      #expect(effects == (isAppThere ? [] : [.wakeExtension]), "no process has ended: no crash is counted")
       #expect(router.handle(.left(recipient: Self.own), at: 2).isEmpty)
       if isAppThere {
         #expect(
@@ -127,7 +127,7 @@ import Testing
         == events.dropFirst().map { .resolved(occurrence: $0, resolution: .recipientGone(entry)) })
   }
 
-  @Test("A challenge that nobody can take, or that isn't answered in time, gets default handling [B71, B72, B73]")
+  @Test("A challenge that no recipient can take, or that isn't answered in time, gets default handling [B71, B72, B73]")
   func challenges() throws {
     let challenge = Self.occurrence(1, .challenge)
     var router = EventRouter()
@@ -194,7 +194,7 @@ import Testing
     #expect(
       router.handle(.notCalled(number: 1, recipient: .entryPoint(run: 4)), at: 2).isEmpty, "a wake is asked for already"
     )
-    #expect(router.handle(.left(recipient: .entryPoint(run: 4)), at: 3).isEmpty, "nobody was told of anything")
+    #expect(router.handle(.left(recipient: .entryPoint(run: 4)), at: 3).isEmpty, "no recipient was told of anything")
     #expect(
       router.handle(.extensionReady(run: 5), at: 4)
         == [second, first].map { .call(recipient: .entryPoint(run: 5), occurrence: $0) })
@@ -213,7 +213,9 @@ import Testing
     #expect(ledger.handle(.gateOpened, at: 1).isEmpty)
   }
 
-  @Test("A file that is left where it was is deleted after the callback; a moved one belongs to whoever moved it [B55]")
+  @Test(
+    "A file that is left where it was is deleted after the callback; a moved one belongs to the app that moved it [B55]"
+  )
   func leftOrMoved() {
     for isMoved in [true, false] {
       var ledger = DeliveryLedger()
@@ -234,7 +236,7 @@ import Testing
     _ = ledger.handle(.staged(uniqueIdentifier: "v", identifier: "b", hasFile: false), at: 0)
     #expect(ledger.isDue("a") && ledger.isUnknownToAnswer("a"))
     #expect(!ledger.isDue("b") && !ledger.isUnknownToAnswer("b") && !ledger.isDue("c"))
-    // Whoever is called with it may ask for it anew.
+    // A recipient that is called with it may ask for it anew.
     _ = ledger.handle(.offered(uniqueIdentifier: "u", recipient: Self.app), at: 0)
     #expect(!ledger.isDue("a") && ledger.isUnknownToAnswer("a"))
     _ = ledger.handle(.acknowledged(uniqueIdentifier: "u", isMoved: true), at: 0)

@@ -177,7 +177,7 @@ import Testing
     #expect(registry.entry(identifier: "taken")?.isManifest == false)
   }
 
-  @Test("What is abandoned is cancelled, and nobody is told of its end")
+  @Test("What is abandoned is cancelled, and no app is told of its end")
   func abandoned() {
     var registry = Self.scheduled()
     let effects = registry.handle(.abandoned(uniqueIdentifier: "u-a"), at: 1)
@@ -200,7 +200,7 @@ import Testing
     #expect(registry.handle(.resumeGeneration(1), at: 4) == [.resume(uniqueIdentifier: "u-x")])
   }
 
-  @Test("After the service died unconfirmed commands are given again, and nobody is in the foreground [B37]")
+  @Test("After the service died unconfirmed commands are given again, and no download is in the foreground [B37]")
   func restarted() {
     var registry = Self.scheduled("known")
     _ = registry.handle(.engineAdded(uniqueIdentifier: "u-known"), at: 1)

@@ -110,7 +110,7 @@ import Testing
       order = control.waiting.map(\.claim)
       for claim in open.keys where !order.contains(claim) { open[claim] = nil }
       #expect(open.values.allSatisfy { $0 > now }, "a date has passed")
-      #expect(control.holder != nil || control.waiting.isEmpty, "free, and somebody waits")
+      #expect(control.holder != nil || control.waiting.isEmpty, "free, and a caller waits")
     }
   }
 }

@@ -163,7 +163,7 @@ import Testing
     #expect(planner.apps["a"]?.quarantine == nil)
   }
 
-  @Test("Who waits at a gate goes first, and among the others whoever waited longest")
+  @Test("Who waits at a gate goes first, and among the others the one that waited longest")
   func order() {
     var planner = Self.planner(["a", "b", "c", "d"])
     planner.settings.maxWakes = 1

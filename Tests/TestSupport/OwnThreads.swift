@@ -9,7 +9,7 @@ extension Trait where Self == OwnThreads {
 /// Runs tests on threads of their own, not on the few (as many as cores) that all tasks share.
 ///
 /// A test that waits for a program keeps its thread until that has ended. On the shared threads two such tests would hold up
-/// everybody else, among them those whose answers a plugin waits for under a time limit.
+/// all others, among them those whose answers a plugin waits for under a time limit.
 public struct OwnThreads: SuiteTrait, TestTrait, TestScoping {
   public var isRecursive: Bool { true }
 

@@ -11,7 +11,7 @@
  *   with --wall 2s
  *   expect protocolViolation
  *
- * H70: Nor a buffer that nobody asked for.
+ * H70: Nor a buffer that the host didn't ask for.
  *   call i32(i32) 2
  *   with --wall 2s
  *   expect protocolViolation

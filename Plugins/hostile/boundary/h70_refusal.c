@@ -5,7 +5,7 @@
  *   with --wall 2s
  *   expect protocolViolation, denied socket
  *
- * H70: Whoever says that it is no function ends that call alone; the record stays.
+ * H70: A runner that says that it is no function ends that call alone; the record stays.
  *   call i32(i32) 0
  *   with --wall 2s
  *   expect entryPointMissing, denied socket

@@ -1,4 +1,4 @@
-/* A length that nobody has room for, inside a frame: a text, or a list, of so many elements.
+/* A length that no process has room for, inside a frame: a text, or a list, of so many elements.
  *
  * H71: The same inside a frame.
  *   call void(u32) 4294967295

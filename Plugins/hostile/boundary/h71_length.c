@@ -1,4 +1,4 @@
-/* A length that nobody has room for, in the header.
+/* A length that no process has room for, in the header.
  *
  * H71: Nothing of a claimed size is allocated; the host's memory doesn't grow.
  *   call void(u32) 4294967295

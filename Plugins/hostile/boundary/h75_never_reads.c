@@ -1,6 +1,6 @@
 /* Asks without end and never reads an answer.
  *
- * H75: A plugin that doesn't read its answers blocks nobody.
+ * H75: A plugin that doesn't read its answers blocks no other run.
  *   call void()
  *   with --wall 2s
  *   expect protocolViolation|wallTimeExceeded

@@ -1,4 +1,4 @@
-/* TCP without connect(2), which a filter or Landlock may look at alone. Nobody listens: that refusal is an answer from
+/* TCP without connect(2), which a filter or Landlock may look at alone. Nothing listens: that refusal is an answer from
  * outside all the same.
  *
  * H85: No TCP without connect.

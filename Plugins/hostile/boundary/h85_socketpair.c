@@ -1,4 +1,4 @@
-/* A pair, which reaches nobody but holds memory.
+/* A pair, which reaches no other process but holds memory.
  *
  * H85: No pair.
  *   call i32()

@@ -1,4 +1,4 @@
-/* A lease, which delays whoever opens the file; and news about a directory.
+/* A lease, which delays every process that opens the file; and news about a directory.
  *
  * H98: No news about directories; a kernel may lack it.
  *   call i32()

@@ -1,4 +1,4 @@
-/* A name as long as can be, with bytes that are no text, and a directory that nobody may enter.
+/* A name as long as can be, with bytes that are no text, and a directory that no user may enter.
  *
  * H99: The janitor removes names that are no text and a closed directory.
  *   call i32()

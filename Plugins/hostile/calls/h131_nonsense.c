@@ -1,7 +1,7 @@
-/* An answer that is none: 0 of a length that nobody has, 1 of a kind that nobody has, 2 what only trusted code says, 3
+/* An answer that is none: 0 of a length that no value has, 1 of a kind that no value has, 2 what only trusted code says, 3
  * nothing but noise, 4 a buffer that lies beyond the memory, 5 the same buffer a thousand times.
  *
- * H131: A length that nobody has room for is refused unread.
+ * H131: A length that no process has room for is refused unread.
  *   call void(i32,out(8192)) 0
  *   with --wall 2s
  *   expect protocolViolation

@@ -1,4 +1,4 @@
-/* A table of a version that nobody knows.
+/* A table of a version that no host knows.
  *
  * H116: The message says both versions.
  *   run

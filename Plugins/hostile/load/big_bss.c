@@ -1,6 +1,6 @@
-/* 1 GiB of zeros that nobody touches: a reservation, which is harmless, or a refusal of the loader's.
+/* 1 GiB of zeros that no code touches: a reservation, which is harmless, or a refusal of the loader's.
  *
- * H23: 1 GiB that nobody touches is no memory.
+ * H23: 1 GiB that no code touches is no memory.
  *   run
  *   expect returned|loadFailed 3/0
  */

@@ -1,4 +1,4 @@
-/* Pins a file's pages: within a memory cgroup that would kill whoever maps the file.
+/* Pins a file's pages: within a memory cgroup that would kill every process that maps the file.
  *
  * H35: No file pages are pinned.
  *   call i32()

@@ -21,7 +21,7 @@ static inline int32_t fill(void *memory, size_t bytes) {
   return 0;
 }
 
-/* As big_file, but what is written reaches the disk MiB by MiB: in a memory cgroup of version 1 the kernel may end whoever
+/* As big_file, but what is written reaches the disk MiB by MiB: in a memory cgroup of version 1 the kernel may end a process that
    makes pages dirty faster than a busy disk takes them, and that isn't what is tried. */
 static inline int clean_file(const char *name, size_t bytes) {
   static const char block[65536];

@@ -1,6 +1,6 @@
 /* Waits for connections.
  *
- * H143: Nobody listens, on whatever port the kernel chooses.
+ * H143: No socket listens, on whatever port the kernel chooses.
  *   call i32()
  *   with --network 127.0.0.1:9
  *   expect returned 1, denied listen, works without walls

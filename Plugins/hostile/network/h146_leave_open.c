@@ -11,7 +11,7 @@ EXPORT int32_t h146_leave_open(int32_t count) {
   int client = -1;
   for (int32_t index = 0; index < count; index++)
     if ((client = connected_as_listed()) < 0) return errno;
-  /* Nobody has to be there to take it. */
+  /* Nothing has to listen there to take it. */
   send(client, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   return 0;
 }

@@ -8,7 +8,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-/* What their policy lists: a port of the loopback where nobody has to listen. PORT is another one. */
+/* What their policy lists: a port of the loopback where nothing has to listen. PORT is another one. */
 enum { LISTED = 9, PORT = 10 };
 
 union place {
@@ -31,7 +31,7 @@ static inline socklen_t place_of(const char *text, uint16_t port, union place *p
   return sizeof place->six;
 }
 
-/* Without walls somebody is there: so a positive control needs no partner. Inside them a listener is refused, too. */
+/* Without walls a listener is there: so a positive control needs no partner. Inside them a listener is refused, too. */
 static inline void listen_at(const char *text, uint16_t port) {
   union place place;
   socklen_t length = place_of(text, port, &place);
@@ -51,7 +51,7 @@ static inline int connected(const char *text, uint16_t port) {
   return -1;
 }
 
-/* A connection to what is listed. Its host may have cut it off before connect(2) returns: nobody has to be there, and of too many
+/* A connection to what is listed. Its host may have cut it off before connect(2) returns: nothing has to listen there, and of too many
    the relay resets some. That is an answer, and the next try another connection. */
 static inline int connected_as_listed(void) {
   int client;

@@ -1,4 +1,4 @@
-/* Types into the terminal of whoever started the host. Where none can be opened, standard input is tried.
+/* Types into the terminal that the host was started from. Where none can be opened, standard input is tried.
  *
  * H53: Nothing is typed into a terminal.
  *   call i32()

@@ -1,6 +1,6 @@
-/* Ends the thread that was called while another keeps the process alive: nobody is left to answer.
+/* Ends the thread that was called while another keeps the process alive: no thread is left to answer.
  *
- * H60: The called thread ends, another goes on: nobody answers; never success.
+ * H60: The called thread ends, another goes on: no answer comes; never success.
  *   call void()
  *   with --wall 1s
  *   expect crashed|protocolViolation|wallTimeExceeded

@@ -1,7 +1,7 @@
 /* An exception that goes through the caller's frames: `throw 42`. In C by the runtime's own functions; a library of its own,
  * because it needs the C++ runtime.
  *
- * H60: An exception that nobody catches ends the child.
+ * H60: An exception that isn't caught ends the child.
  *   library build/libthrow.so
  *   call i32()
  *   with --wall 300ms

@@ -1,6 +1,6 @@
 /* Signals whatever it can. Signal 0 does nothing but say whether there is anyone.
  *
- * H61: There is nobody to signal.
+ * H61: There is no other process to signal.
  *   call i32()
  *   expect returned 3|1, works without walls
  */

@@ -1,4 +1,4 @@
-/* Waits on a futex that nobody wakes.
+/* Waits on a futex that no thread wakes.
  *
  * H02: Waits on a futex for ever.
  *   call void()

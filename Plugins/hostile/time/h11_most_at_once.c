@@ -1,6 +1,6 @@
 /* From eight threads at once, many more than there may be, none of which ends. How many there were.
  *
- * H11: Never more than 64 beside the first, whoever makes them.
+ * H11: Never more than 64 beside the first, no matter which thread makes them.
  *   call i32()
  *   expect returned 56..64, denied clone
  */

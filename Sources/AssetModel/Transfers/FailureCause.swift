@@ -67,7 +67,7 @@ public struct CredentialDemand: Sendable, Hashable, Codable {
     self.outcome = outcome
   }
 
-  /// What was wanted, without who had nothing to give.
+  /// What was wanted, without why it got none.
   public var request: String {
     guard let scheme = scheme?.rawValue else { return "\(peer) asks for a credential by no scheme that is known" }
     return switch outcome {
@@ -84,7 +84,7 @@ public struct CredentialDemand: Sendable, Hashable, Codable {
     switch outcome {
     case _ where scheme == nil: request
     case .nobodyToAsk: "\(request) and there is none"
-    case .unanswered: "\(request), and nobody gave it"
+    case .unanswered: "\(request), and none was given"
     case .refused, .refusedOften, .unfit, .weaker: request
     }
   }

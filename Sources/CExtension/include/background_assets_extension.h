@@ -226,7 +226,7 @@ struct ba_host {
      that is needed, with the NUL. */
   ba_status (*container_path)(const ba_host *host, ba_string group, char *buffer, size_t capacity, size_t *length);
 
-  /* Whether the extension wants the events of all downloads of its app while it runs, whoever scheduled them: the entry
+  /* Whether the extension wants the events of all downloads of its app while it runs, scheduled by the app, the extension or the service: the entry
      point delegate_event gets them then, between the others. No event wakes an extension for its sake. */
   void (*observe)(const ba_host *host, int32_t is_observing);
 };

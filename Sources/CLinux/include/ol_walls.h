@@ -33,5 +33,7 @@ int ol_seccomp_answer(int listener, uint64_t id, int error);
 int ol_seccomp_is_valid(int listener, uint64_t id);
 /* process_vm_readv(2) of a NUL-terminated string, at most `capacity` - 1 bytes. */
 int ol_read_remote_string(pid_t pid, uint64_t address, char *_Nonnull buffer, size_t capacity);
+/* process_vm_readv(2) of exactly `count` bytes; EFAULT where fewer can be read. */
+int ol_read_remote_bytes(pid_t pid, uint64_t address, void *_Nonnull buffer, size_t count);
 
 #endif

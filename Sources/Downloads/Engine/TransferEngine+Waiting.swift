@@ -26,7 +26,7 @@ extension TransferEngine {
     let serial = number()
     holds[entry.id] = Hold(
       entry: entry, reason: reason, facts: facts, since: clock.boot, until: until, serial: serial)
-    if let until { due.push((until, entry.id, serial)) }
+    if let until { setDue(entry.id, at: until, serial) }
   }
 
   func reportWait(of id: JobID) {

@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import Basics
+internal import HeapModule
 internal import LinuxSystem
 
 /// What all parts of the engine share, and its loop: messages and deadlines in, slots and waits out. Slow work (files,
@@ -16,7 +17,7 @@ final class TransferEngine: EnginePart {
   var scheduler = Scheduler()
   var active: [JobID: ActiveJob] = [:]
   var holds: [JobID: Hold] = [:]
-  var due = Heap<(until: Duration, job: JobID, serial: UInt64)> { $0.until < $1.until }
+  private var due = Heap<Due>()
   var origins = OriginRegistry()
   var apps = NameTable()
   var random: SeededGenerator
@@ -42,6 +43,11 @@ final class TransferEngine: EnginePart {
       events: events)
     random = SeededGenerator(seed: options.seed ?? .random(in: .min ... .max))
     transport.client = parts.connections
+  }
+
+  /// A wait of a job may be over then. `serial`: the wait's.
+  func setDue(_ job: JobID, at moment: Duration, _ serial: UInt64) {
+    due.insert(Due(until: moment, job: job, serial: serial))
   }
 
   /// Numbers that tell runs, transfers and waits apart.
@@ -98,7 +104,7 @@ final class TransferEngine: EnginePart {
   }
 
   private func nextDeadline() -> Duration? {
-    var earliest = due.first?.until
+    var earliest = due.min?.until
     func consider(_ moment: Duration?) {
       if let moment, earliest.map({ moment < $0 }) ?? true { earliest = moment }
     }
@@ -122,8 +128,8 @@ final class TransferEngine: EnginePart {
   }
 
   private func releaseDue(_ now: Duration) {
-    while let first = due.first, first.until <= now {
-      due.pop()
+    while let first = due.min, first.until <= now {
+      due.removeMin()
       guard let hold = holds[first.job], hold.serial == first.serial, !parts.network.stillWaitsForClock(hold, now),
         !parts.commands.stillWaitsForJournal(hold)
       else { continue }

@@ -24,7 +24,7 @@ extension Scheduler {
   }
 
   /// A job as the scheduler knows it. 100 000 of them are kept, so names are numbers.
-  package struct Entry: Equatable {
+  package struct Entry: Comparable {
     package var id: JobID
     var app: UInt32
     var origin: UInt32
@@ -64,8 +64,11 @@ extension Scheduler {
       times = (since.inNanoseconds, 0, 0)
     }
 
-    func goesBefore(_ other: Entry) -> Bool {
-      (-rank, remaining, times.since, id) < (-other.rank, other.remaining, other.times.since, other.id)
+    /// Whether it goes first within its app.
+    package static func < (left: Self, right: Self) -> Bool {
+      (-left.rank, left.remaining, left.times.since, left.id) < (
+        -right.rank, right.remaining, right.times.since, right.id
+      )
     }
 
     package static func == (left: Self, right: Self) -> Bool {
@@ -73,6 +76,13 @@ extension Scheduler {
         == (right.id, right.app, right.origin, right.transferClass, right.priority, right.remaining)
         && left.times == right.times && (left.rank, left.serial) == (right.rank, right.serial)
     }
+  }
+
+  /// A prefetch that waits: the longer, the earlier it counts as more.
+  struct Promotion: Comparable {
+    var entry: Entry
+
+    static func < (left: Self, right: Self) -> Bool { left.entry.times.since < right.entry.times.since }
   }
 
   struct Running: Equatable {

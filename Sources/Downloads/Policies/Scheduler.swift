@@ -1,5 +1,5 @@
 package import AssetModel
-internal import Basics
+internal import HeapModule
 internal import LinuxSystem
 
 /// Who goes next. A value without clocks or effects: jobs and what they received go in, decisions come out.
@@ -17,7 +17,7 @@ package struct Scheduler {
   private var serial: UInt64 = 0
   private var lastTurn: [AppClass: UInt64] = [:]
   /// Prefetches that wait, those first that will first have waited long enough to count as more.
-  private var promotions = Heap<Entry> { $0.times.since < $1.times.since }
+  private var promotions = Heap<Promotion>()
   /// Origins that asked for fewer requests, and by what their limits are divided.
   private var divisors: [UInt32: Int] = [:]
 
@@ -41,13 +41,13 @@ package struct Scheduler {
 
   var waitingCount: Int { waiting.count }
   /// What is kept of prefetches that wait, or waited, to be promoted.
-  var keptPromotions: Int { promotions.elements.count }
+  var keptPromotions: Int { promotions.count }
 
   /// Of jobs that wait or run.
   var origins: Set<UInt32> {
     var all = Set(running.values.map(\.entry.origin))
     for queue in queues.values {
-      for (origin, heap) in queue.byOrigin where heap.elements.contains(where: { !isStale($0) }) { all.insert(origin) }
+      for (origin, heap) in queue.byOrigin where heap.unordered.contains(where: { !isStale($0) }) { all.insert(origin) }
     }
     return all
   }
@@ -78,7 +78,7 @@ package struct Scheduler {
       }.map(\.value)
       served[key] = max(served[key] ?? 0, others.min() ?? 0)
     }
-    queues[key, default: AppQueue()].byOrigin[entry.origin, default: Heap(Entry.goesBefore)].push(entry)
+    queues[key, default: AppQueue()].byOrigin[entry.origin, default: Heap()].insert(entry)
     queues[key]?.count += 1
   }
 
@@ -104,7 +104,7 @@ package struct Scheduler {
     let (origin, transferClass) = (job.entry.origin, job.entry.transferClass)
     // One connection less than would keep others from beginning, where others wait; and never the last slot.
     let isAwaited = queues.values.contains { queue in
-      queue.byOrigin[origin]?.elements.contains { !isStale($0) } ?? false
+      queue.byOrigin[origin]?.unordered.contains { !isStale($0) } ?? false
     }
     let maxConnections =
       transferClass == .foreground && !isAwaited
@@ -160,8 +160,8 @@ package struct Scheduler {
   }
 
   private mutating func promote(_ now: Duration) {
-    while var entry = promotions.first, entry.since + limits.promotion <= now {
-      promotions.pop()
+    while var entry = promotions.min?.entry, entry.since + limits.promotion <= now {
+      promotions.removeMin()
       if isStale(entry) { continue }
       entry.idle += max(.zero, now - entry.enqueuedAt)
       remove(entry.id)
@@ -171,11 +171,9 @@ package struct Scheduler {
 
   /// Those that left the queue stay in the heap until their day is over: with many, it is made anew.
   private mutating func awaitPromotion(of entry: Entry) {
-    promotions.push(entry)
-    guard promotions.elements.count > 2 * waiting.count + 64 else { return }
-    let live = promotions.elements.filter { !isStale($0) }
-    promotions = Heap { $0.times.since < $1.times.since }
-    for promotion in live { promotions.push(promotion) }
+    promotions.insert(Promotion(entry: entry))
+    guard promotions.count > 2 * waiting.count + 64 else { return }
+    promotions = Heap(promotions.unordered.filter { !isStale($0.entry) })
   }
 
   private mutating func yield(_ victim: JobID) -> Decision {
@@ -203,7 +201,7 @@ package struct Scheduler {
     let isCramped = room(for: transferClass) == .small
     for key in keys {
       for (origin, heap) in queues[key]?.byOrigin ?? [:] {
-        guard let top = heap.first, !isStale(top), !isOriginBlocked(origin, transferClass) else { continue }
+        guard let top = heap.min, !isStale(top), !isOriginBlocked(origin, transferClass) else { continue }
         let isFull = connections(origin) >= originLimit(origin, transferClass)
         guard isFull || isCramped && top.remaining > limits.small else { continue }
         let found = victim(for: transferClass, now: now) { entry in
@@ -280,18 +278,18 @@ package struct Scheduler {
     queues[key] = AppQueue()
     var best: (origin: UInt32, entry: Entry)?
     for origin in Array(queue.byOrigin.keys) {
-      while let top = queue.byOrigin[origin]?.first, isStale(top) { queue.byOrigin[origin]?.pop() }
-      guard let top = queue.byOrigin[origin]?.first else {
+      while let top = queue.byOrigin[origin]?.min, isStale(top) { queue.byOrigin[origin]?.removeMin() }
+      guard let top = queue.byOrigin[origin]?.min else {
         queue.byOrigin[origin] = nil
         continue
       }
       if onlySmall, top.remaining > limits.small { continue }
-      if let found = best, !top.goesBefore(found.entry) { continue }
+      if let found = best, !(top < found.entry) { continue }
       if !isFree(origin) { continue }
       best = (origin, top)
     }
     guard let best else { return nil }
-    queue.byOrigin[best.origin]?.pop()
+    queue.byOrigin[best.origin]?.removeMin()
     queue.count -= 1
     waiting[best.entry.id] = nil
     if queue.count == 0 { queues[key] = nil }
@@ -302,21 +300,21 @@ package struct Scheduler {
   func upcoming(like entry: Entry, atMost count: Int) -> [JobID] {
     let key = AppClass(app: entry.app, transferClass: entry.transferClass)
     guard let heap = queues[key]?.byOrigin[entry.origin] else { return [] }
-    return heap.first(count) { !isStale($0) }.map(\.id)
+    return heap.next(count) { !isStale($0) }.map(\.id)
   }
 
   /// The waiting jobs of a class, and since when each is in the queue.
   func waiting(in transferClass: TransferClass) -> [(id: JobID, since: Duration)] {
-    queues.filter { $0.key.transferClass == transferClass }.flatMap { $0.value.byOrigin.values.flatMap(\.elements) }
+    queues.filter { $0.key.transferClass == transferClass }.flatMap { $0.value.byOrigin.values.flatMap(\.unordered) }
       .filter { !isStale($0) }.map { ($0.id, $0.enqueuedAt) }
   }
 
   /// A waiting job's place within its app, from 1, and how many wait in its class; for `explain`.
   func place(of id: JobID) -> (entry: Entry, place: Int, waiting: Int)? {
     guard let key = waiting[id]?.key, let queue = queues[key] else { return nil }
-    let entries = queue.byOrigin.values.flatMap(\.elements).filter { !isStale($0) }
+    let entries = queue.byOrigin.values.flatMap(\.unordered).filter { !isStale($0) }
     guard let own = entries.first(where: { $0.id == id }) else { return nil }
     let all = queues.filter { $0.key.transferClass == key.transferClass }.reduce(0) { $0 + $1.value.count }
-    return (own, 1 + entries.count { $0.goesBefore(own) }, all)
+    return (own, 1 + entries.count { $0 < own }, all)
   }
 }

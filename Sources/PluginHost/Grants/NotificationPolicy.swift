@@ -75,6 +75,8 @@ struct NotificationPolicy {
   var isAnyEnding: () -> Bool = { false }
   /// Calls that are handed over only to be seen.
   var traced: Set<String> = []
+  /// Whether the run has a network of its own.
+  var connects = false
   let now: Duration
 
   /// CLONE_THREAD, SIGHAND, FILES, FS and VM: one that shares less would have limits of its own.
@@ -111,6 +113,8 @@ struct NotificationPolicy {
       let isUnclear = grants.starts.isEmpty ? threads() <= policy.limits.threads : grants.starts.isAnyRecent(at: now)
       return isUnclear || isAnyEnding() ? .hold : deny(name, call, EAGAIN, wall: "limits")
     case "fork" where policy.processes > 0, "vfork" where policy.processes > 0: return .proceed
+    case "connect" where connects: return .proceed
+    case "socket" where connects && SystemCalls.makesStream([arguments.0, arguments.1, arguments.2]): return .proceed
     // abort(3) and pthread_kill(3). Nothing else keeps a signal from the user's other processes where this is asked, and there
     // the runner has the id that the host sees. The kernel reads the low half.
     case "tgkill":

@@ -233,9 +233,9 @@ struct RunCgroup {
     (try? Files.text(of: file)).flatMap { Int($0.filter(\.isNumber)) }
   }
 
-  /// Whom the kernel killed here for memory since this run began.
+  /// Which process the kernel killed here for memory since this run began.
   enum Kill: Equatable {
-    case nobody
+    case noProcess
     /// One who was at this group's limit.
     case atLimit
     /// The machine, or a group around this one, had none left: the kernel then kills any process beneath.
@@ -243,7 +243,7 @@ struct RunCgroup {
   }
 
   var kill: Kill {
-    guard Self.kills(path, version) > killsBefore else { return .nobody }
+    guard Self.kills(path, version) > killsBefore else { return .noProcess }
     return Self.refusals(path, version) > refusalsBefore ? .atLimit : .around
   }
 

@@ -1,11 +1,26 @@
-/// The beginning of a TCP connection, as a packet of the run's loopback shows it: where the plugin wanted to go. What the kernel
-/// sent, not what the plugin's memory says.
+/// Where a plugin wants to go with a TCP connection.
 struct ConnectionAttempt: Equatable {
   /// 4 or 16 bytes.
   var address: [UInt8]
   var port: UInt16
 
-  /// Reads an IP packet from its network header on (RFC 791, RFC 8200, RFC 9293). nil: it isn't such a beginning.
+  /// Reads what connect(2) was given, from the plugin's memory. nil: it is no address of either version (ip(7), ipv6(7)).
+  init?(socketAddress bytes: [UInt8]) {
+    guard bytes.count >= 8 else { return nil }
+    port = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+    switch UInt16(bytes[1]) << 8 | UInt16(bytes[0]) {
+    case 2: address = Array(bytes[4..<8])
+    case 10 where bytes.count >= 24:
+      let six = Array(bytes[8..<24])
+      // ::ffff:1.2.3.4 is connected to as 1.2.3.4.
+      let isMapped = six.starts(with: [UInt8](repeating: 0, count: 10) + [0xff, 0xff])
+      address = isMapped ? Array(six[12...]) : six
+    default: return nil
+    }
+  }
+
+  /// Reads an IP packet of the run's loopback from its network header on (RFC 791, RFC 8200, RFC 9293): what the kernel sent, not what
+  /// the plugin's memory says. nil: it isn't the beginning of a connection.
   init?(packet: ArraySlice<UInt8>) {
     let bytes = Array(packet)
     guard let first = bytes.first else { return nil }

@@ -70,6 +70,26 @@ struct NetworkPlan: Sendable, Equatable {
     places.firstIndex { $0.address == address && $0.endpoint.port == port }
   }
 
+  /// What the host does with a connection to a place of the run's namespace.
+  enum Connection: Equatable {
+    case listed(NetworkEndpoint)
+    /// The plugin connects to itself.
+    case pair
+    /// It asks its host for a name.
+    case question
+    /// Nothing listens there; nil: a name was asked for that has this address for an answer, as `AskedNames` knows.
+    case refused(String?)
+  }
+
+  func connection(to address: [UInt8], port: UInt16) -> Connection {
+    if let place = place(of: address, port: port) { return .listed(places[place].endpoint) }
+    let own = SpawnRequest.Network.Place(address: address, port: port)
+    if own == SpawnRequest.Network.pairing { return .pair }
+    if own == SpawnRequest.Network.resolver { return .question }
+    let isAsked = (0..<Self.maxAsked).contains { askedAddress($0) == address }
+    return .refused(isAsked ? nil : text(of: address, port: port))
+  }
+
   /// How a policy would name an address of the run's namespace with a port. `asked`: the name that had that address for an answer.
   func text(of address: [UInt8], port: UInt16, asked: String? = nil) -> String {
     let host = asked ?? names.first { $0.address == address }?.name ?? NetworkHost.text(of: address)

@@ -99,6 +99,15 @@ struct SpawnPlan {
   /// Whether the runner's filter hands calls to the host.
   var expectsListener: Bool { machine.hasListener && !options.open.contains(.seccomp) }
 
+  /// What the filter would let through, and hands over to be seen.
+  var tracedCalls: Set<String> {
+    guard let trace = options.trace else { return [] }
+    return trace.calls.union(
+      SystemCalls.granted(
+        connects: network != nil, makesProcesses: mayStartProcesses,
+        startsPrograms: policy.startsPrograms && machine.hidesFiles))
+  }
+
   /// Whether the host has more than one process to look after. Without walls nothing is counted.
   var mayStartProcesses: Bool { policy.processes > 0 && !options.isBare }
 
@@ -268,7 +277,7 @@ struct SpawnPlan {
   var programOptions: SeccompProgram.Options {
     var program = SeccompProgram.Options()
     program.observesFiles = policy.observesFiles
-    program.traced = options.trace?.calls ?? []
+    program.traced = tracedCalls
     program.refused = policy.systemCalls.refused
     program.rules = policy.systemCalls.rules
     program.connects = network != nil

@@ -1,4 +1,4 @@
-internal import Sandbox
+package import Sandbox
 
 /// A trace of the system calls of one run, as the host answers them: what the filter hands over, and the calls
 /// that it hands over for this.
@@ -9,10 +9,26 @@ package struct SystemCallTrace: Sendable {
     case passed
     /// Passed on and counted.
     case granted
-    /// Passed on; the mount namespace or Landlock will refuse what it names.
-    case refused
+    /// Passed on; the mount namespace or Landlock (`files`), or the run's own network, will refuse what it names.
+    case refused(wall: String)
     case denied(wall: String, error: String)
     case ended(wall: String)
+  }
+
+  /// What of a policy lets a call through that not every plugin may make.
+  package enum Grant: Sendable, Equatable {
+    /// A path of `files`, patterns looked up.
+    case path(String)
+    case device(PolicyDevice)
+    /// A host with its port.
+    case connection(NetworkEndpoint)
+    /// Sockets and pairs of them, whatever is connected to.
+    case network
+    case processes
+    /// Code of a file that is mapped or started after loading.
+    case laterCode
+    /// Memory of its own as code.
+    case writtenCode
   }
 
   /// One call that the host answered.
@@ -27,8 +43,8 @@ package struct SystemCallTrace: Sendable {
     package var verdict: Verdict
     /// What the report has of it; nil: it wasn't denied.
     package var denial: RunReport.Denial?
-    /// The path of the policy that lets it have what it names, patterns looked up; nil: what every plugin has, or no file.
-    package var grant: String?
+    /// nil: what every plugin may do, or what isn't done.
+    package var grant: Grant?
     /// Whether the arguments' texts lay in memory that other threads could change before the kernel read them, too.
     package var mayHaveChanged: Bool
   }
@@ -42,5 +58,22 @@ package struct SystemCallTrace: Sendable {
   package init(calls: Set<String> = [], receive: @escaping @Sendable (Event) -> Void) {
     self.calls = calls.filter { SystemCalls.isFree($0) && !SystemCalls.indispensable.contains($0) }
     self.receive = receive
+  }
+}
+
+extension Policy {
+  /// What of it lets a call through, whatever the call names; nil: every plugin may make it.
+  func grant(of call: String, _ arguments: [UInt64], isLoading: Bool) -> SystemCallTrace.Grant? {
+    let isCode = CallFlags.isCode(arguments[2])
+    switch call {
+    case "socket" where hasNetwork: return .network
+    case "fork", "vfork": return .processes
+    case "clone" where SystemCalls.startsProcess(arguments[0]): return .processes
+    case "execve": return .laterCode
+    case "mmap" where isCode && arguments[3] & CallFlags.anonymous != 0: return .writtenCode
+    case "mmap" where isCode && !isLoading: return .laterCode
+    case "mprotect" where isCode && (!isLoading || CallFlags.isWritable(arguments[2])): return .writtenCode
+    default: return nil
+    }
   }
 }

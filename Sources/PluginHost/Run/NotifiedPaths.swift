@@ -99,6 +99,16 @@ struct NotifiedPaths {
     argument.path.flatMap { text(at: value(UInt32($0))) }
   }
 
+  /// Where a connect(2) leads; nil: to no address, or it can't be read.
+  var connection: ConnectionAttempt? {
+    // What ends with an address of version 6 is as long as that.
+    let count = min(Int(truncatingIfNeeded: value(2) & 0xffff_ffff), 28)
+    guard count > 0 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: count)
+    guard ol_read_remote_bytes(pid_t(call.pid), value(1), &bytes, count) == 0, isValid else { return nil }
+    return ConnectionAttempt(socketAddress: bytes)
+  }
+
   /// All six, as the registers had them.
   var values: [UInt64] { (0..<6).map { value($0) } }
 

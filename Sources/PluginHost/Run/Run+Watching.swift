@@ -52,7 +52,7 @@ extension Run {
     switch meter.noteKillForMemory() {
     case .atLimit: rule.exceededMemory = limits.memory
     case .around: rule.lackedMemory = true
-    case .nobody, nil: break
+    case .noProcess, nil: break
     }
     return rule
   }

@@ -6,16 +6,6 @@ internal import HostProtocol
 internal import LinuxSystem
 internal import Sandbox
 
-/// What a run tells its host.
-protocol RunOwner: AnyObject {
-  /// A call or the run is over.
-  func runBecameIdle()
-  /// Nothing of the run is left but its report.
-  func runEnded(_ run: Run)
-  /// Whether it has no other plugin that is at work.
-  func isAlone(_ run: Run) -> Bool
-}
-
 /// One runner from its request to its end. Carries out what `RunMachine` and `Watchdog` decide: `RunChannels` has its
 /// descriptors, `RunMeter` measures it, `SystemCallSupervisor` answers its system calls. Loop thread only.
 final class Run {

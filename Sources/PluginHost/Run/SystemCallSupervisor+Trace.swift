@@ -12,7 +12,7 @@ extension SystemCallSupervisor {
     switch decision {
     case .hold, .look, .countLocks: return
     case .proceed: verdict = .passed
-    case .note: verdict = denial == nil ? .passed : .refused
+    case .note: verdict = denial == nil ? .passed : .refused(wall: "files")
     case .grant: verdict = .granted
     case .foreign: verdict = .ended(wall: "seccomp")
     case .breach(_, _, let code, let kills):
@@ -23,7 +23,8 @@ extension SystemCallSupervisor {
     let foreign = CallArchitecture.foreignName(call.architecture, number: call.number)
     let name =
       foreign.map { "\($0) call \(call.number)" } ?? SystemCalls.name(of: call.number) ?? "syscall \(call.number)"
-    let paths = foreign == nil ? SystemCalls.pathArguments(of: name) : []
+    let paths =
+      foreign != nil ? [] : name == "execve" ? [SystemCalls.PathArgument(path: 0)] : SystemCalls.pathArguments(of: name)
     let reader = named(by: call)
     var texts: [Int: String?] = [:]
     for argument in paths {
@@ -33,20 +34,55 @@ extension SystemCallSupervisor {
     if name == "mmap", let file = reader.codeFile, !arguments.isEmpty {
       arguments[arguments.count - 1] += "<\(Printable.text(file))>"
     }
-    trace.receive(
-      SystemCallTrace.Event(
-        time: BootClock.now - began, thread: call.pid, name: name, arguments: arguments, verdict: verdict,
-        denial: denial, grant: verdict == .passed ? grant(name, paths, reader) : nil,
-        mayHaveChanged: !paths.isEmpty && hasThreads))
+    var event = SystemCallTrace.Event(
+      time: BootClock.now - began, thread: call.pid, name: name, arguments: arguments, verdict: verdict,
+      denial: denial, grant: verdict == .passed ? grant(name, paths, reader) : nil,
+      mayHaveChanged: !paths.isEmpty && hasThreads)
+    if verdict == .passed, name == "connect", let network = plan.network, let attempt = reader.connection {
+      event.lead(to: attempt, network)
+      event.mayHaveChanged = hasThreads
+    }
+    trace.receive(event)
   }
 
   /// Of several paths the first that the policy grants.
-  private func grant(_ name: String, _ arguments: [SystemCalls.PathArgument], _ reader: NotifiedPaths) -> String? {
-    guard !plan.grants.isEmpty else { return nil }
+  private func grant(
+    _ name: String, _ arguments: [SystemCalls.PathArgument], _ reader: NotifiedPaths
+  ) -> SystemCallTrace.Grant? {
     let code = name == "mmap" ? reader.codeFile : nil
     let places =
       arguments.compactMap { reader.holder(name, $0) }
       + [code.flatMap { reader.view.holder(of: $0, followsLast: true) }].compactMap(\.self)
-    return places.lazy.compactMap { [plan] place in plan.grants.first { $0.place == place }?.path }.first
+    let path = places.lazy.compactMap { [plan] place in plan.grants.first { $0.place == place }?.path }.first
+    if let path { return .path(path) }
+    if plan.policy.devices.count < PolicyDevice.allCases.count,
+      let device = plan.policy.devices.first(where: { device in
+        arguments.contains { reader.given($0) == device.path }
+      })
+    {
+      return .device(device)
+    }
+    return plan.policy.grant(of: name, reader.values, isLoading: run?.isLoading ?? false)
+  }
+}
+
+extension SystemCallTrace.Event {
+  /// A connect(2) that the kernel carries out in the run's own network.
+  mutating func lead(to attempt: ConnectionAttempt, _ network: NetworkPlan) {
+    let target: String
+    switch network.connection(to: attempt.address, port: attempt.port) {
+    case .listed(let endpoint):
+      target = endpoint.text
+      grant = .connection(endpoint)
+    case .pair:
+      target = "its own process"
+      grant = .network
+    case .question: target = "its host, for a name"
+    case .refused(let text):
+      target = text ?? network.text(of: attempt.address, port: attempt.port)
+      verdict = .refused(wall: "network")
+      denial = text.map { RunReport.Denial(wall: "network", operation: "connect", target: $0, count: 1) }
+    }
+    arguments.append(target)
   }
 }

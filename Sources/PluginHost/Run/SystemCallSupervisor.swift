@@ -140,7 +140,7 @@ final class SystemCallSupervisor {
           policy: self.plan.policy, grants: self.grants, isLoading: run.isLoading,
           hidesFiles: self.plan.machine.hidesFiles, runner: run.pid, threads: { self.meter.threads ?? Int.max },
           isAnyEnding: { now - since < Self.longestEnd && isAnyEnding() },
-          traced: self.plan.options.trace?.calls ?? [], now: now
+          traced: self.plan.tracedCalls, connects: self.plan.network != nil, now: now
         ).decide(call)
       }
     }

@@ -71,7 +71,7 @@ package struct DebugFinder {
   }
 
   private static func content(of path: String) -> [UInt8]? {
-    // Not waiting for whoever writes to a pipe of that name.
+    // Not waiting for a process that writes to a pipe of that name.
     guard let file = try? OwnedDescriptor.open(path, O_RDONLY | O_NONBLOCK), let identity = try? file.identity(),
       identity.isRegularFile, identity.size <= LibraryExploration.longest
     else { return nil }

@@ -46,7 +46,7 @@ package struct CRecord: Sendable, Equatable {
       layouts.append(layout)
     }
     let layout = CallLayout.structure(layouts)
-    // Whoever is aligned further is passed otherwise, even where it has the same size.
+    // A structure with a wider alignment is passed otherwise, even where it has the same size.
     guard UInt64(layout.size) == size, alignment ?? UInt64(layout.alignment) == layout.alignment else { throw isOdd }
     return layout
   }

@@ -131,7 +131,7 @@ package struct Recording: Sendable {
     return policy.access(to: path) >= (denial.writes ? .write : .list)
   }
 
-  /// Granted, and not readable by everybody: the policy's reviewer has to know.
+  /// Granted, and not readable by every user: the policy's reviewer has to know.
   package var privateFiles: [String] { policy.grants.filter { needs[$0]?.isPrivate == true } }
 
   /// Hosts to which connections failed in the last round, so that what follows a connection wasn't seen.

@@ -54,7 +54,7 @@ import Testing
       }, reply: { _, _ in nil })
     let detail = trial.record.lastError ?? ""
     #expect(
-      trial.failure == .challenge && detail.hasSuffix(hasOne ? "was given (basic)" : "nobody gave it"), "\(detail)")
+      trial.failure == .challenge && detail.hasSuffix(hasOne ? "was given (basic)" : "none was given"), "\(detail)")
   }
 
   @Test("F-39 a stale nonce isn't a refusal") func staleNonce() async throws {
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(
-    "F-39 schemes that nobody knows, and auth-int",
+    "F-39 schemes that no client knows, and auth-int",
     arguments: ["Negotiate", "Digest realm=\"r\", qop=\"auth-int\", nonce=\"n\"", ""])
   func unknownScheme(challenge: String) async throws {
     let trial = try await Trial.run(
@@ -149,7 +149,7 @@ import Testing
     #expect(trial.failure == .challenge && trial.requests.count == 1)
   }
 
-  @Test("F-39 nobody answers in time") func noCredential() async throws {
+  @Test("F-39 no answer comes in time") func noCredential() async throws {
     let trial = try await Trial.run(
       configure: { $0.authentication = .basic(user: "user", password: "pass") },
       options: {

@@ -46,9 +46,9 @@ import Testing
   }
 
   @Test(
-    "F-39 nobody has a client certificate",
+    "F-39 no client certificate is there",
     arguments: [ChallengeAnswer.performDefaultHandling, .cancel, .trustShownKey, nil])
-  func nobody(answer: ChallengeAnswer?) async throws {
+  func none(answer: ChallengeAnswer?) async throws {
     let trial = try await Trial.run(
       configure: { Self.demand(&$0) },
       options: {
@@ -61,7 +61,7 @@ import Testing
 
   @Test("F-39 a client certificate that the server doesn't take: three rounds", arguments: [false, true])
   func refused(is12: Bool) async throws {
-    let identity = try Self.certificate("somebody else", by: try CertificateAuthority())
+    let identity = try Self.certificate("another client", by: try CertificateAuthority())
     let counts = Mutex<[Int]>([])
     let trial = try await Trial.run(
       configure: { Self.demand(&$0, is12: is12) },

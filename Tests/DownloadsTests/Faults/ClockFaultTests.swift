@@ -133,7 +133,7 @@ import Testing
     try await scene.engine.received(scene.id, 2 << 20)
     await scene.advance(by: .seconds(7 * 24 * 3600))
     scene.engine.networkChanged()
-    // It may have been taken for a stall before; that wait is for nobody's good.
+    // It may have been taken for a stall before; that wait has no purpose.
     try await until {
       if await scene.engine.explain(scene.id)?.code == .retrying { scene.engine.resume(scene.id) }
       return scene.origin.requests.count == 2

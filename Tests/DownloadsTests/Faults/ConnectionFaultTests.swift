@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test("F-27 a TLS handshake that never ends") func endlessHandshake() async throws {
-    // It waits for a request in plain text, and the client for a ServerHello: nobody says anything after the first line.
+    // It waits for a request in plain text, and the client for a ServerHello: neither says anything after the first line.
     let scene = try await Scene(
       specification: { $0.url = $0.url.replacing("http:", with: "https:") },
       configure: { $0.headLimit = .seconds(3600) }, options: { $0.transport.connectTimeout = .milliseconds(20) },
@@ -115,6 +115,6 @@ import Testing
     #expect(try await scene.end().isFinished && scene.isWhole)
     #expect(Set(scene.origin.requests.map(\.connection)).count == 2)
     let record = try await scene.close()
-    #expect(record.history.fruitlessAttempts == 0, "nobody's failure")
+    #expect(record.history.fruitlessAttempts == 0, "no failure of either side")
   }
 }

@@ -238,7 +238,9 @@ import Testing
     #expect(trial.isFinished, "\(trial.end)")
   }
 
-  @Test("F-57 plain http and foreign directories: each told by itself, nobody is asked") func elsewhere() async throws {
+  @Test("F-57 plain http and foreign directories: each told by itself, no server is asked") func elsewhere()
+    async throws
+  {
     let bench = try Bench()
     let events = bench.harness.engine.events
     var specifications = ["http", "relative", "nul", "proc"].map { bench.specification($0) }

@@ -21,7 +21,7 @@ import Testing
     #expect(outcome.record.receivedBytes <= 3 * Trial.size + (64 << 10), "\(outcome.record.receivedBytes)")
     #expect(outcome.record.history.bannedSources == 0b11)
     #expect(outcome.notes.count { $0.contains("isn't asked any more") } == 2, "\(outcome.notes)")
-    #expect(outcome.attempts == 0, "nobody has to wait for that")
+    #expect(outcome.attempts == 0, "no wait is needed for that")
     #expect(outcome.requests[2].first?.header("Cache-Control") == nil, "its cache is as good as ever")
   }
 
@@ -36,7 +36,7 @@ import Testing
     #expect(outcome.record.receivedBytes < 80 << 20, "what was right isn't fetched again")
   }
 
-  @Test("F-71 a chunk that two have sent is nobody's fault until one has sent it alone") func mixed() async throws {
+  @Test("F-71 a chunk that two have sent is neither's fault until one has sent it alone") func mixed() async throws {
     let outcome = try await MirrorFaultTests.fetch(
       transferClass: .background,
       from: [

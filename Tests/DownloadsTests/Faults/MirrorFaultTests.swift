@@ -119,7 +119,7 @@ import Testing
       ),
       ("coded", { _, _ in .with { $0.isGzipped = true } }),
       ("many fields", { _, _ in .with { $0.setHeaders = (0..<300).map { HeaderField("X-\($0)", "y") } } }),
-      ("nobody there", nil),
+      ("no mirror there", nil),
     ]
     for (name, handler) in days {
       let outcome = try await Self.fetch(
@@ -127,7 +127,7 @@ import Testing
       #expect(outcome.end.isFinished, "\(name): \(outcome.end)")
       #expect(outcome.attempts == 0, "\(name): nothing waits for the next attempt")
       #expect(outcome.requests[0].count <= 3, "\(name): \(outcome.requests[0].count)")
-      // The other way round nobody notices.
+      // The other way round it isn't noticed.
       let turned = try await Self.fetch(
         transferClass: transferClass, from: [Self.ordinary, handler])
       #expect(turned.end.isFinished && turned.requests[1].isEmpty, "\(name): \(turned.end)")
@@ -311,7 +311,7 @@ import Testing
     await harness.engine.close()
   }
 
-  /// Nobody but the last of three has only good days.
+  /// Only the last of three always answers well.
   @Test("F-71 random bad days of all mirrors but one", arguments: 0..<10) func random(batch: Int) async throws {
     for script in 0..<20 {
       var random = SeededGenerator(seed: UInt64(9000 + batch * 20 + script))

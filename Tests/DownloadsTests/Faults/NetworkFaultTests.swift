@@ -95,7 +95,7 @@ import Testing
     #expect(trial.record.lastError?.contains("resolve") == true)
   }
 
-  /// Accepts nobody: its queue is full, and the kernel drops whoever knocks.
+  /// Accepts no connection: its queue is full, and the kernel drops each that is begun.
   final class BlackHole {
     let port: UInt16
     private let listener: OwnedDescriptor
@@ -128,7 +128,7 @@ import Testing
   func blackHole(isSilent: Bool) async throws {
     let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
     defer { origin.stop() }
-    // Or refused at once, where nobody listens.
+    // Or refused at once, where nothing listens.
     let hole = isSilent ? try BlackHole(port: origin.port) : nil
     let harness = try Harness { $0.transport.resolve = ["cdn.localhost:\(origin.port):[::1],127.0.0.1"] }
     let end = try await harness.fetch(harness.specification("http://cdn.localhost:\(origin.port)\(Trial.path)"))
@@ -166,7 +166,7 @@ import Testing
     await harness.engine.close()
   }
 
-  @Test("F-40 a sleep in mid-transfer is nobody's failure") func sleepInTransfer() async throws {
+  @Test("F-40 a sleep in mid-transfer is no failure") func sleepInTransfer() async throws {
     let scene = try await Scene(clock: TestClock(jumpsWhenIdle: false)) { _, nth in
       nth == 1 ? .cut(after: .byte(2 << 20), .silence) : nil
     }

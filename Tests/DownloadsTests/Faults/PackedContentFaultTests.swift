@@ -27,7 +27,7 @@ import Testing
     if hasDigest {
       #expect(trial.isFinished && trial.data?.count == packed.count)
     } else {
-      #expect(!trial.isFinished, "nobody said that it would come packed")
+      #expect(!trial.isFinished, "it wasn't said that it would come packed")
     }
     #expect(trial.record.receivedBytes < 1 << 20)
   }

@@ -232,7 +232,7 @@ import Testing
     #expect(trial.failure == .noProgress && trial.record.history.fruitlessAttempts == 6, "\(trial.end)")
   }
 
-  /// Takes a port without listening there: nobody else, and so no other test's proxy, gets it meanwhile.
+  /// Takes a port without listening there: no other process, and so no other test's proxy, gets it meanwhile.
   private static func hold(_ port: UInt16) throws -> Int32 {
     let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var (yes, address): (Int32, sockaddr_in) = (1, sockaddr_in())

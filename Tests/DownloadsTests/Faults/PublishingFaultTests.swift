@@ -185,7 +185,7 @@ import Testing
         }
       }
       #expect(end == (command == .cancel ? .cancelled(id) : .paused(id)))
-      #expect(origin.requests.count == 1, "nothing is fetched for nobody")
+      #expect(origin.requests.count == 1, "nothing is fetched that no app wants")
       await second.engine.close()
     }
   }
@@ -208,7 +208,7 @@ import Testing
     fails.withLock { $0 = false }
     harness.engine.cancel(id)
     if hasName {
-      // Too late: whoever looks at the volume again finds it finished.
+      // Too late: the next look at the volume finds it finished.
       try await until {
         harness.engine.resume(id)
         return try harness.journal.job(id)?.state == .finished

@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(
-    "F-33 redirects to where nobody may go",
+    "F-33 redirects to where no download may go",
     arguments: [
       "https://evil.test/", "https://evilgood.test/", "https://good.test.evil.test/", "https://good.test@evil.test/",
       "https://user:password@good.test/", "https://g\u{43e}\u{43e}d.test/", "https://good.test./", "https://10.0.0.1/",
@@ -64,7 +64,7 @@ import Testing
       options: {
         $0.transport.hosts.domains = ["good.test"]
         $0.transport.hosts.allowsAnyPort = false
-        // Whoever gets through is seen.
+        // A request that gets through is seen.
         $0.transport.resolve = ["*:443:127.0.0.1", "good.test:8443:127.0.0.1"]
       },
       reply: { _, _ in .with { $0.redirect = .to(target) } })
@@ -86,7 +86,7 @@ import Testing
   // MARK: Addresses
 
   @Test(
-    "F-34 a name that resolves to addresses that nobody may connect to",
+    "F-34 a name that resolves to addresses that no download may connect to",
     arguments: [
       "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
       "255.255.255.255",

@@ -322,7 +322,7 @@ import Testing
     #expect(never.failure == .gone && never.requests.count == 3)
   }
 
-  @Test("F-24 404 where nobody looks again", arguments: [TransferClass.foreground, .background]) func notFound(
+  @Test("F-24 404 where no second look follows", arguments: [TransferClass.foreground, .background]) func notFound(
     transferClass: TransferClass
   ) async throws {
     let trial = try await Trial.run(
@@ -330,7 +330,7 @@ import Testing
     #expect(trial.failure == .gone && trial.requests.count == 1)
   }
 
-  @Test("F-14 a status line that says HTTP/2 where nobody agreed on it proves no length") func claimedHTTP2()
+  @Test("F-14 a status line that says HTTP/2 where it wasn't agreed on proves no length") func claimedHTTP2()
     async throws
   {
     let head = "HTTP/2 200 OK\r\nETag: \"x\"\r\n\r\n"

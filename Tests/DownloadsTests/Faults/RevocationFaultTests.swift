@@ -26,7 +26,7 @@ import Testing
       }, reply: { _, _ in nil })
   }
 
-  @Test("F-36 an authority's list decides, and nobody is asked about what it took back") func revokedByList()
+  @Test("F-36 an authority's list decides, and no server is asked about what it took back") func revokedByList()
     async throws
   {
     let list = RevocationCheck.list(file: Authority.shared.revocationPath)
@@ -34,11 +34,11 @@ import Testing
     let revoked = try await Self.run(.revoked, list, answer: .trustShownKey)
     #expect(revoked.failure == .trust && revoked.requests.isEmpty, "\(revoked.end)")
     #expect(revoked.end.failure?.detail.contains("revoked") == true)
-    // Without a list nobody can know.
+    // Without a list it can't be known.
     #expect(try await Self.run(.revoked, nil).isFinished)
   }
 
-  @Test("F-36 a list that is missing, or of another authority, trusts nobody") func uselessList() async throws {
+  @Test("F-36 a list that is missing, or of another authority, trusts no server") func uselessList() async throws {
     let other = "/tmp/outrider-test-other-\(UUID().uuidString).pem"
     try CertificateAuthority().revocationList().write(toFile: other, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: other) }
@@ -157,7 +157,7 @@ import Testing
       options: { $0.transport.authorityFile = Authority.shared.path }, reply: { _, _ in nil })
     let wait = try await scene.isWaiting()
     #expect(wait.code == .clockUnset && wait.data == ["doubt": "it isn't synchronised", "source": "adjtimex"])
-    // An hour: it looks at the clock, and asks nobody.
+    // An hour: it looks at the clock, and asks no server.
     for _ in 0..<120 { await scene.advance(by: .seconds(30)) }
     #expect(await scene.engine.explain(scene.id)?.code == .clockUnset && scene.origin.requests.isEmpty)
     clock.isSynchronised = true

@@ -74,7 +74,7 @@ import Testing
     #expect(try (store.job(app: "app", identifier: "file") != nil) == (backup == .newest))
 
     origin.reset()
-    // Not taken up before somebody listens.
+    // Not taken up before there is a listener.
     let second = try Harness(folder: harness.folder, store: store) { $0.takesUpOpenJobs = false }
     let events = second.engine.events
     let result = try await second.engine.add([try #require(specification)])[0]
@@ -123,7 +123,7 @@ import Testing
   func planted(kind: Planted) async throws { try await isNotTaken(kind) }
 
   @Test(
-    "F-42 what somebody else has put under the staging name is never taken for chunks",
+    "F-42 what another program has put under the staging name is never taken for chunks",
     .enabled(if: geteuid() == 0, "only root can give a file away"))
   func plantedByOthers() async throws { try await isNotTaken(.foreignOwner) }
 

@@ -79,7 +79,7 @@ import Testing
     #expect(!first.isEmpty && first == (1...Int64(first.count)).map { $0 })
   }
 
-  @Test("F-63 between apps of a class a turn ends; within one nobody yields for nothing") func turns() {
+  @Test("F-63 between apps of a class a turn ends; within one no job yields for nothing") func turns() {
     var scheduler = Scheduler()
     for number in 1...8 {
       scheduler.enqueue(SchedulerTests.entry(Int64(number), app: 1, origin: UInt32(number)), now: .zero)
@@ -124,7 +124,7 @@ import Testing
           origin.url(Trial.path), .essential, size: Int64(Trial.size), digest: Trial.digest, essential: true)
       ])[0].job)
     #expect(try await harness.end(of: essential, in: events).isFinished)
-    // Somebody gave way, with everything that he had, and comes back for the rest.
+    // A job gave way, with everything that it had, and comes back for the rest.
     let ranged = await origin.requests(count: 6, within: .seconds(60)).filter { $0.header("Range") != nil }
     #expect(ranged.map { $0.header("Range") } == ["bytes=\(2 << 20)-"])
     let finished = try await events.first { if case .finished = $0 { true } else { false } }

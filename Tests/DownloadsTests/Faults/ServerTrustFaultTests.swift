@@ -80,7 +80,7 @@ import Testing
         $0.challengeTimeout = .milliseconds(20)
         $0.answerChallenge = { _ in
           if let answer { return answer }
-          // Nobody answers: cancelled when the time is over.
+          // No answer comes: cancelled when the time is over.
           try? await Task.sleep(for: .seconds(3600))
           return .trustShownKey
         }
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test("F-37 a dead proxy isn't the origin's failure") func deadProxy() async throws {
-    // Bound and never listening: it refuses, and nobody else gets the port.
+    // Bound and never listening: it refuses, and no other process gets the port.
     let refusing = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
     var name = sockaddr_in()
     name.sin_family = sa_family_t(AF_INET)

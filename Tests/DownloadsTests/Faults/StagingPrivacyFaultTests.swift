@@ -61,7 +61,7 @@ import Testing
   func openToOthers(kind: Foreign) async throws { try await isNotUsed(kind) }
 
   @Test(
-    "F-70 a staging directory of somebody else isn't used",
+    "F-70 a staging directory of another user isn't used",
     .enabled(if: geteuid() == 0, "only root can give a directory away"), arguments: [Foreign.owner, .appOwner])
   func foreign(kind: Foreign) async throws { try await isNotUsed(kind) }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Downloads
 
-/// The last check of a file that is all there: it can't be read, or somebody closes the engine meanwhile.
+/// The last check of a file that is all there: it can't be read, or its owner closes the engine meanwhile.
 @Suite(.timeLimit(.minutes(2))) struct VerifyingFaultTests {
   @Test("F-47 the file can't be read when it is checked: the slot comes back, and the engine can be closed")
   func unreadable() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Downloads
 
-/// Whoever asks for whatever, in whatever order: each peer is shown what was given for it, and nothing else.
+/// Whichever peer asks for whatever, in whatever order: each is shown what was given for it, and nothing else.
 @Suite(.timeLimit(.minutes(1))) struct AuthenticatorPropertyTests {
   private static let origins = [
     "https://a.example:443", "https://b.example:443", "http://a.example:80", "https://a.example:8443",

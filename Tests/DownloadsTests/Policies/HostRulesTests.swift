@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(
-    "behind a proxy a loopback address is the proxy's own: nobody is led there",
+    "behind a proxy a loopback address is the proxy's own: no request is led there",
     arguments: [
       "http://127.0.0.1/", "https://127.0.0.1/", "http://localhost/", "https://[::1]/",
     ])

@@ -8,7 +8,7 @@ import Testing
 
 /// Whatever origins come, are used and are let go: those in use stay, the others are bounded, and none is taken for another.
 @Suite(.timeLimit(.minutes(2))) struct OriginRegistryPropertyTests {
-  /// Of each name, one moment until which it is left alone: whoever has another one's state shows it.
+  /// Of each name, one moment until which it is left alone: an origin that has another one's state shows it.
   private static func rest(_ host: Int) -> Duration { .seconds(1000 + host) }
   private static func name(_ host: Int) -> String { "https://h\(host).test:443" }
 

@@ -19,7 +19,7 @@ import Testing
     #expect(bucket.take(1, at: .seconds(1 << 40)) >= .zero)
   }
 
-  /// Whoever waits as told gets the rate, and no more than the burst above it.
+  /// A transfer that waits as told gets the rate, and no more than the burst above it.
   @Test(arguments: 1...50 as ClosedRange<UInt64>) func keepsTheRate(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let rate = Int64.random(in: 1000...10_000_000, using: &random)

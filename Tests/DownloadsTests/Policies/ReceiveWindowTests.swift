@@ -20,7 +20,7 @@ import Testing
       let ours = Double(min(limit ?? kernelWindow, kernelWindow))
       queued = max(0, ours + others - bytesPerSecond * base)
       let time = base + queued / bytesPerSecond
-      // Tail of a finite buffer: whoever has more under way gets more of the link.
+      // Tail of a finite buffer: the transfer with more under way gets more of the link.
       let share = ours / max(1, ours + others)
       let rate = min(ours / time, bytesPerSecond * (queued > 0 ? share : 1))
       return (.init(roundTrip: .seconds(time), bytesPerRoundTrip: Int(rate * time)), rate)
@@ -65,7 +65,7 @@ import Testing
     _ = window.look(.init(roundTrip: .milliseconds(20), bytesPerRoundTrip: 14_600), at: now)
     now += .seconds(1)
     _ = run(&window, &link, seconds: 20, others: 0, from: &now)
-    // Somebody in the foreground fills 250 ms of queue.
+    // A transfer in the foreground fills 250 ms of queue.
     let beside = run(&window, &link, seconds: 20, others: 1_250_000 * 0.25, from: &now)
     #expect(window.limit == ReceiveWindow.minBytes, "down to the least: \(beside)")
     let after = run(&window, &link, seconds: 30, others: 0, from: &now)

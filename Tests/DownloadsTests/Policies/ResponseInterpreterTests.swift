@@ -130,7 +130,7 @@ import Testing
     for (plan, verdict) in plans { #expect(plan.verdict == verdict, "\(plan)") }
   }
 
-  /// Whatever a server says: bytes are taken only where they were asked for or from the first byte on, and whoever takes
+  /// Whatever a server says: bytes are taken only where they were asked for or from the first byte on, and a job that takes
   /// nothing says why.
   @Test(arguments: 0..<300) func randomHeads(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -6,8 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SourceTableTests {
   private static func free(_ source: Int) -> SourceTable.Load { SourceTable.Load() }
 
-  @Test("whatever happens, somebody who isn't banned is asked", arguments: 1...5, 0..<40)
-  func somebody(count: Int, seed: Int) {
+  @Test("whatever happens, a source that isn't banned is asked", arguments: 1...5, 0..<40)
+  func oneIsAsked(count: Int, seed: Int) {
     var random = SeededGenerator(seed: UInt64(seed))
     var table = SourceTable(
       url: "a", mirrors: (1..<count).map { "\($0)" }, banned: seed % 3 == 0 ? random.next() : 0)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Downloads
 
-/// Whatever volumes say and jobs do: what is admitted adds up, nobody is asked or told twice, and every hold has an end.
+/// Whatever volumes say and jobs do: what is admitted adds up, no job is asked or told twice, and every hold has an end.
 @Suite(.timeLimit(.minutes(1))) struct SpaceLedgerPropertyTests {
   private enum Kind { case low, short, failing, plenty }
 

@@ -69,7 +69,7 @@ import Testing
     #expect(standing(49) == nil, "smaller than what was refused")
     #expect(standing(60, background: false) == nil && standing(.max) == nil)
     #expect(standing(60, .seconds(5)) == nil, "its time is over")
-    #expect(standing(60) == nil, "and it is looked at for whoever comes next")
+    #expect(standing(60) == nil, "and it is looked at for the next job")
   }
 
   /// However jobs come, grow and go: the sum is that of those that run, and ends at nothing.

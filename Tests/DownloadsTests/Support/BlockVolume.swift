@@ -3,7 +3,7 @@ import LinuxSystem
 import Synchronization
 
 /// A volume that counts blocks as ext4 does: what is preallocated isn't free any more, and belongs to its file until that is
-/// cut or removed, whoever has it open.
+/// cut or removed, even while a process has it open.
 final class BlockVolume: FileOperations {
   struct State {
     var free: Int64

@@ -126,7 +126,7 @@ final class TestClock: TransferClock {
     advance(by: time)
   }
 
-  /// Somebody sets the wall clock.
+  /// The wall clock is set by its user.
   func setWall(ahead seconds: Int64) { wallShift.withLock { $0 += seconds * 1_000_000_000 } }
 
   func advance(by step: Duration) { offset.withLock { $0 += step } }

@@ -10,7 +10,7 @@ enum CommitKiller {
     return folder + "/killer.so"
   }
 
-  /// `number` 0: kills nobody. Every place is counted by one byte in `counter`.
+  /// `number` 0: kills no process. Every place is counted by one byte in `counter`.
   static func environment(killAt number: Int, counter: String) throws -> [String: String] {
     ["LD_PRELOAD": try library.get(), "KILL_AT_COMMIT": "\(number)", "COUNT_COMMITS": counter]
   }

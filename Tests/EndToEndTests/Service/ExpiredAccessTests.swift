@@ -57,7 +57,7 @@ import Testing
     func refuse() { values.withLock { $0.refusals += 1 } }
   }
 
-  /// Another attempt is half a minute away at most: somebody ends the wait, unless it is over by itself.
+  /// Another attempt is half a minute away at most: an operator ends the wait, unless it is over by itself.
   private static func hurry(_ world: ServiceWorld) async throws {
     func attempts() -> Int { world.origin.requests.filter { $0.path == "/t1" }.count }
     try await world.wait("it was cut") {

@@ -14,7 +14,8 @@ import Testing
   }
 
   @Test(
-    "Of ten thousand connections of one process 256 are taken, the others are told why, and everybody else is served")
+    "Of ten thousand connections of one process 256 are taken, the others are told why, and every other process is served"
+  )
   func tenThousand() async throws {
     let world = try world()
     // Not in the crowd: it was there before.
@@ -72,7 +73,7 @@ import Testing
     for socket in sockets { #expect(socket.answered(messages.count) == Set([1000] + (0..<90))) }
   }
 
-  @Test("Answers that nobody asked for don't pile up in the service")
+  @Test("Answers that weren't asked for don't pile up in the service")
   func answers() async throws {
     let world = try world()
     let rude = try HostileClientTests.RawSocket(world.paths.socket)

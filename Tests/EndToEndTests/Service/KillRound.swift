@@ -10,7 +10,7 @@ struct KillRound: CustomStringConvertible {
     var identifier: String
     var size: Int
     var isEssential = false
-    /// With an address that no rule allows: it fails, and somebody has to be told.
+    /// With an address that no rule allows: it fails, and an app has to be told.
     var isRefused = false
     /// By the app, and not by the extension.
     var isAppsOwn = false

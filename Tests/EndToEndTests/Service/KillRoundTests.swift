@@ -19,7 +19,7 @@ enum KillOptions {
   private static let roundsOfScene = 20
 
   @Test(
-    "Killed at random instants, nobody loses a callback, gets one twice or keeps a gate closed, and no file is spliced",
+    "Killed at random instants, no app loses a callback, gets one twice or keeps a gate closed, and no file is spliced",
     .enabled(if: KillOptions.rounds > 0, "Tests/kill-rounds runs it"))
   func killRounds() async throws {
     var left = KillOptions.rounds

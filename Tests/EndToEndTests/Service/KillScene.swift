@@ -18,7 +18,7 @@ final class KillScene: @unchecked Sendable {
   /// How often something was asked for again, because a killed extension had never answered.
   private(set) var requests = 0
 
-  /// A service that isn't there is started: whoever killed it doesn't.
+  /// A service that isn't there is started: what killed it doesn't.
   var isRevived = false
 
   init() throws {
@@ -228,7 +228,7 @@ final class KillScene: @unchecked Sendable {
     guard wrong.isEmpty else { throw ServiceWorld.Trouble(description: wrong.joined(separator: "\n")) }
   }
 
-  /// Ends the service. Then nothing is left of downloads that nobody knows any more.
+  /// Ends the service. Then nothing is left of downloads that no app knows any more.
   func checkStore() throws {
     _ = try world.terminate()
     let store = try AssetStore(opening: world.paths.store)

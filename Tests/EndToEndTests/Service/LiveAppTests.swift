@@ -30,7 +30,7 @@ import Testing
     return sizes.compactMap { $0 ?? nil }.max() ?? 0
   }
 
-  /// Of settled downloads; none is left once everybody was told.
+  /// Of settled downloads; none is left once every app was told.
   private static func dueDeliveries(_ world: ServiceWorld) throws -> Int {
     _ = try world.terminate()
     let store = try AssetStore(opening: world.paths.store)
@@ -91,7 +91,7 @@ import Testing
     app.stop()
     world.kill()
     try world.start()
-    try await world.wait("nobody runs from it any more, and it goes") { try versions().count == 1 }
+    try await world.wait("no process runs from it any more, and it goes") { try versions().count == 1 }
   }
 
   @Test(

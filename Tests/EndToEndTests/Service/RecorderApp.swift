@@ -13,7 +13,7 @@ final class RecorderApp {
 
   private let world: ServiceWorld
   private let process = TestProcess()
-  /// Our end of its standard input: a socket, because writing into a pipe that nobody reads any more ends the writer.
+  /// Our end of its standard input: a socket, because writing into a pipe that no process reads any more ends the writer.
   private let input: FileHandle
 
   /// nil: no version is installed.

@@ -147,7 +147,7 @@ import Testing
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: current) == "1.0")
     #expect(world.shelved() == ["e1": 1000])
     try await world.wait("no download is left") { try await world.downloads().isEmpty }
-    // The one of the update; nobody was woken for what it left.
+    // The one of the update; no extension was woken for what it left.
     #expect(try await world.runs().count == runs + 1)
     // And it can be updated again.
     world.publish(["e1": 1000, "e2": 500])
@@ -287,7 +287,7 @@ import Testing
     #expect(try world.terminate() == 0)
   }
 
-  @Test("Whoever can reach the service can stop it, from the first moment on", arguments: 0..<8)
+  @Test("A user who can reach the service can stop it, from the first moment on", arguments: 0..<8)
   func stopsAtOnce(_: Int) throws {
     let world = try ServiceWorld()
     try world.start()

@@ -52,7 +52,7 @@ extension CommandExecutor {
         engine.release(id)
       } else if hold.until == nil {
         engine.holds[id]?.until = now + Self.journalDelay
-        engine.due.push((now + Self.journalDelay, id, hold.serial))
+        engine.setDue(id, at: now + Self.journalDelay, hold.serial)
       }
     }
   }

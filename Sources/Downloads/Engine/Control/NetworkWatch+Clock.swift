@@ -26,7 +26,7 @@ extension NetworkWatch {
     // A second or more: slewing isn't setting.
     guard abs(wallOffset - offset) < 1_000_000_000 else { return false }
     engine.holds[hold.entry.id]?.until = now + Self.clockCheck
-    engine.due.push((now + Self.clockCheck, hold.entry.id, hold.serial))
+    engine.setDue(hold.entry.id, at: now + Self.clockCheck, hold.serial)
     return true
   }
 }

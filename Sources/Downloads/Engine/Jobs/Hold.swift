@@ -70,3 +70,13 @@ struct Hold {
   var until: Duration?
   var serial: UInt64
 }
+
+/// When a wait may be over.
+struct Due: Comparable {
+  var until: Duration
+  var job: JobID
+  /// Of the wait: a job that has another one by then isn't released.
+  var serial: UInt64
+
+  static func < (left: Self, right: Self) -> Bool { left.until < right.until }
+}
