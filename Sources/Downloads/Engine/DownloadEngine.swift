@@ -155,7 +155,7 @@ private final class EngineThread: @unchecked Sendable {
   func start() throws(SystemCallError) {
     try Threads.detach("outrider.net") { [self] in
       engine.run()
-      for message in engine.mailbox.close() { engine.handle(message) }
+      for message in engine.mailbox.close() { engine.router.handle(message) }
       engine.closed()
     }
   }

@@ -12,6 +12,7 @@ internal import LinuxSystem
 final class TransferEngine: EnginePart {
   let services: EngineServices
   private(set) lazy var parts = EngineParts(self)
+  private(set) lazy var router = MessageRouter(engine: self)
   var engine: TransferEngine { self }
   var options: EngineOptions
   var scheduler = Scheduler()
@@ -60,7 +61,7 @@ final class TransferEngine: EnginePart {
   func run() {
     while true {
       parts.bodies.followWritesInPlace()
-      for message in mailbox.take() { handle(message) }
+      for message in mailbox.take() { router.handle(message) }
       let now = clock.boot
       // After the time was read: what was under way isn't measured by time that was slept through.
       parts.network.noticeSleep()

@@ -1,12 +1,16 @@
 internal import AssetModel
 
-/// What reaches the network thread goes to the part that it is for.
-extension TransferEngine {
+/// Gives each message to the part of the engine that it is for, and drops what is of a run that is over. Network thread only.
+struct MessageRouter {
+  unowned let engine: TransferEngine
+
+  private var parts: EngineParts { engine.parts }
+
   func handle(_ message: EngineMessage) {
     switch message {
     case .request(let request): handle(request)
-    case .transfer(let activation, let answer): if let job = job(activation) { handle(answer, job) }
-    case .job(let activation, let answer): if let job = job(activation) { handle(answer, job) }
+    case .transfer(let activation, let answer): if let job = engine.job(activation) { handle(answer, job) }
+    case .job(let activation, let answer): if let job = engine.job(activation) { handle(answer, job) }
     case .control(let answer): handle(answer)
     }
   }
@@ -21,13 +25,13 @@ extension TransferEngine {
       }
     case .perform(let command, let id): parts.commands.perform(command, on: id)
     case .explain(let id, let reply): parts.explainer.explain(id, reply)
-    case .progress(let id, let reply): reply.answer(active[id]?.progress(clock.boot))
+    case .progress(let id, let reply): reply.answer(engine.active[id]?.progress(engine.clock.boot))
     case .conditions(let conditions): parts.network.setConditions(conditions)
     case .networkChanged: parts.network.networkChanged()
     case .proxy(let proxy, let noProxy): parts.network.setProxy(proxy, except: noProxy)
     case .rates(let all, let classes): parts.bodies.setRates(all, classes)
     case .allowancesChanged: parts.room.allowancesChanged()
-    case .close(let reply): close(reply)
+    case .close(let reply): engine.close(reply)
     }
   }
 
@@ -66,7 +70,7 @@ extension TransferEngine {
 
   private func handle(_ answer: ControlAnswer) {
     switch answer {
-    case .originJournalled: outstanding -= 1
+    case .originJournalled: engine.outstanding -= 1
     case .recordsRead(let ids, let result): parts.commands.recordsRead(ids, result)
     case .added(let addition, let result): parts.additions.added(addition, result)
     case .openJobsRead(let result, let reply): parts.additions.openJobsRead(result, reply)
