@@ -72,9 +72,9 @@ struct EventHubTests {
     }
     hub.finish()
     for (from, stream) in streams {
-      var heard: [Int] = []
-      for await event in stream { heard.append(Self.number(event)) }
-      #expect(heard == Array(from..<(sent + 1)))
+      var received: [Int] = []
+      for await event in stream { received.append(Self.number(event)) }
+      #expect(received == Array(from..<(sent + 1)))
     }
   }
 
@@ -86,12 +86,12 @@ struct EventHubTests {
     let (first, second) = (hub.stream(), hub.stream())
     hub.send(Self.event(3001))
     hub.finish()
-    var heard: [Int] = []
-    for await event in first { heard.append(Self.number(event)) }
-    #expect(heard == Array((3001 - 1024)...3001))
-    heard = []
-    for await event in second { heard.append(Self.number(event)) }
-    #expect(heard == [3001])
+    var received: [Int] = []
+    for await event in first { received.append(Self.number(event)) }
+    #expect(received == Array((3001 - 1024)...3001))
+    received = []
+    for await event in second { received.append(Self.number(event)) }
+    #expect(received == [3001])
   }
 
   @Test("a listener that lets its stream go in the middle of a batch is forgotten, and others go on")
@@ -106,9 +106,9 @@ struct EventHubTests {
     }
     #expect(hub.listenerCount == 1)
     hub.finish()
-    var heard: [Int] = []
-    for await event in kept { heard.append(Self.number(event)) }
-    #expect(heard == Array(1...10))
+    var received: [Int] = []
+    for await event in kept { received.append(Self.number(event)) }
+    #expect(received == Array(1...10))
   }
 
   @Test("a task that is cancelled while it waits for an event ends")

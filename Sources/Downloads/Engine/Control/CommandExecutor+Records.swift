@@ -7,14 +7,14 @@ extension CommandExecutor {
     let found = result.map { Dictionary($0.map { ($0.id, $0) }) { first, _ in first } }
     for (id, need) in records.reads.answered(ids) {
       switch found {
-      case .success(let found): goOn(id, need, found[id])
+      case .success(let found): answer(id, need, found[id])
       case .failure(let error): failed(id, need, error)
       }
     }
     engine.needsSchedule = true
   }
 
-  private func goOn(_ id: JobID, _ need: JobReads.Need, _ record: JobRecord?) {
+  private func answer(_ id: JobID, _ need: JobReads.Need, _ record: JobRecord?) {
     if let since = need.withoutNetwork, since == network.offlineSince, let record { failWithoutNetwork(record) }
     for command in need.commands.commands { perform(command, on: id, knowing: record) }
     let isUntouched = !changes.isChanging(id) && engine.active[id] == nil
