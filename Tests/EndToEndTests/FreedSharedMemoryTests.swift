@@ -144,7 +144,7 @@ import Testing
     ])
   func freed(_ symbol: String) async throws {
     let (value, report) = try await run(symbol)
-    #expect(value == 40, "\(report.outcome)")
+    #expect(value == 40, "\(report.outcome) \(report.denials)")
     #expect(report.usage.peakMemoryBytes <= 8 << 20)
   }
 

@@ -223,9 +223,11 @@ import Testing
     #expect(look.begin(at: now, memory: 9 * mib) == now + .milliseconds(1))
     #expect(look.isWorthwhile(memory: 10 * mib, shared: 6 * mib, limit: 8 * mib))
     #expect(!look.isWorthwhile(memory: 10 * mib + 1, shared: 6 * mib, limit: 8 * mib))
-    #expect(look.next(at: now + .milliseconds(2)) == now + .milliseconds(3))
-    for time in 3..<500 { #expect(look.next(at: now + .milliseconds(time)) == now + .milliseconds(time + 1)) }
-    #expect(look.next(at: now + .milliseconds(500)) == nil)
+    #expect(look.next(at: now + .milliseconds(2), .moves([:])) == now + .milliseconds(3))
+    for time in 3..<500 {
+      #expect(look.next(at: now + .milliseconds(time), .moves([:])) == now + .milliseconds(time + 1))
+    }
+    #expect(look.next(at: now + .milliseconds(500), .moves([:])) == nil)
     look.ended(at: now, cost: .milliseconds(2))
     #expect(!look.isUnderWay)
     #expect(!look.isDue(at: now + .milliseconds(19)) && look.isDue(at: now + .milliseconds(20)))
@@ -236,9 +238,30 @@ import Testing
     var look = SharedMemoryLook()
     var now = look.begin(at: .zero, memory: 0) + .seconds(3)
     for _ in 1..<100 {
-      #expect(look.next(at: now) == now + .milliseconds(1))
+      #expect(look.next(at: now, .moves([:])) == now + .milliseconds(1))
       now += .milliseconds(1)
     }
-    #expect(look.next(at: now) == nil)
+    #expect(look.next(at: now, .moves([:])) == nil)
+  }
+
+  @Test("a thread that has had no processor since the last try isn't taken for one that refuses to stop")
+  func waitsForAProcessor() {
+    var look = SharedMemoryLook()
+    var now = look.begin(at: .zero, memory: 0)
+    func tries(_ stillness: (Int) -> Stillness) -> Int {
+      _ = look.begin(at: now, memory: 0)
+      for count in 1...1000 {
+        now += .milliseconds(10)
+        if look.next(at: now, stillness(count)) == nil { return count }
+      }
+      return 1001
+    }
+    #expect(tries { _ in .moves(["7": .milliseconds(3)]) } == 1001, "the first counts, and no other")
+    #expect(tries { .moves(["7": .milliseconds($0)]) } == 100)
+    #expect(tries { .moves(["7": .milliseconds($0 / 4)]) } == 396, "as the kernel adds it with each fourth")
+    #expect(tries { .moves(["7": .milliseconds(3), "8": .milliseconds($0)]) } == 100)
+    #expect(tries { _ in .moves(["7": .milliseconds(3), "8": nil]) } == 100, "where the kernel doesn't say")
+    #expect(tries { _ in .moves([:]) } == 100, "where no thread is seen")
+    #expect(tries { _ in .stands(["7": ["State:\tT"]]) } == 100, "continued while it was looked at")
   }
 }

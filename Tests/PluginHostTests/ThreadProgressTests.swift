@@ -5,33 +5,10 @@ import Testing
 @testable import PluginHost
 
 @Suite(.timeLimit(.minutes(1))) struct ThreadProgressTests {
-  /// A child that does as it is told, until this is gone.
-  private struct Child: ~Copyable {
-    let pid: pid_t
-
-    init(_ command: String) throws {
-      var pid = pid_t()
-      let words = ["sh", "-c", command]
-      var arguments = words.map { word in strdup(word) } + [nil]
-      defer { for argument in arguments { free(argument) } }
-      try #require(posix_spawn(&pid, "/bin/sh", nil, nil, &arguments, environ) == 0)
-      self.pid = pid
-    }
-
-    deinit {
-      kill(pid, SIGKILL)
-      waitpid(pid, nil, 0)
-    }
-
-    func until(_ state: String) {
-      while (try? Files.text(of: "/proc/\(pid)/stat"))?.contains(") \(state) ") != true { sched_yield() }
-    }
-  }
-
   @Test("a thread that sleeps or is gone is beyond the call that was granted, one that is stopped isn't") func states()
     throws
   {
-    let child = try Child("exec sleep 100")
+    let child = try ShellChild("exec sleep 100")
     child.until("S")
     let pid = UInt32(child.pid)
     #expect(ThreadProgress.isBeyondClone(pid, used: .zero))
@@ -47,7 +24,7 @@ import Testing
   }
 
   @Test("one that runs is beyond it once it has used more than that takes") func running() throws {
-    let child = try Child("while :; do :; done")
+    let child = try ShellChild("while :; do :; done")
     let pid = UInt32(child.pid)
     let used = try #require(ThreadProgress.used(by: pid))
     // Ends by itself only if what it uses counts.

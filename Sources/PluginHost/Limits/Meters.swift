@@ -101,19 +101,23 @@ struct Meters: ~Copyable {
 
   private static let longestMaps = 1 << 20
 
-  /// Says of each thread that it is stopped and out of the kernel, or gone, or among `waiting`, and how often it has run; nil
-  /// where one isn't, or this user sees none. While that stays the same, none of them has run: a plugin may have a timer send
-  /// it SIGCONT (proc_pid_status(5)).
-  func stillness(waiting: [UInt32]) -> [String: [String]]? {
-    var found: [String: [String]] = [:]
+  /// Whether each thread is stopped and out of the kernel, or gone, or among `waiting` (proc_pid_status(5)).
+  func stillness(waiting: [UInt32]) -> Stillness {
+    var (runs, moving) = ([String: [String]](), [String: Duration?]())
     for thread in threadNames() {
-      guard let text = try? Files.text(of: "/proc/\(pid)/task/\(thread)/status", limit: 4096) else { return nil }
+      guard let text = try? Files.text(of: "/proc/\(pid)/task/\(thread)/status", limit: 4096) else {
+        moving.updateValue(nil, forKey: thread)
+        continue
+      }
       let lines = text.split(separator: "\n").map(String.init)
       let state = lines.first { $0.hasPrefix("State:") }?.dropFirst(7).prefix(1) ?? ""
-      guard ["T", "t", "Z", "X"].contains(state) || waiting.contains(where: { "\($0)" == thread }) else { return nil }
-      found[thread] = lines.filter { $0.hasPrefix("State:") || $0.contains("_ctxt_switches:") }
+      if ["T", "t", "Z", "X"].contains(state) || waiting.contains(where: { "\($0)" == thread }) {
+        runs[thread] = lines.filter { $0.hasPrefix("State:") || $0.contains("_ctxt_switches:") }
+      } else {
+        moving.updateValue(UInt32(thread).flatMap(ThreadProgress.used), forKey: thread)
+      }
     }
-    return found.isEmpty ? nil : found
+    return moving.isEmpty && !runs.isEmpty ? .stands(runs) : .moves(moving)
   }
 
   /// One thread that takes the signal stops all of them. A thread among `waiting` doesn't take it, and where it is the first, the

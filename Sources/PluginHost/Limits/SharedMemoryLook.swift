@@ -12,6 +12,7 @@ struct SharedMemoryLook: Equatable {
 
   private var since: Duration?
   private var tries = 0
+  private var lastSeen: Stillness?
   private var memory = 0
   private var notBefore = Duration.zero
 
@@ -23,13 +24,16 @@ struct SharedMemoryLook: Equatable {
   mutating func begin(at now: Duration, memory: Int) -> Duration {
     since = now
     tries = 0
+    lastSeen = nil
     self.memory = memory
     return max(now + Self.soonest, notBefore)
   }
 
-  /// It was tried, and doesn't stand yet. When to try again; nil: not any more.
-  mutating func next(at now: Duration) -> Duration? {
-    tries += 1
+  /// It was tried, and doesn't stand yet. When to try again; nil: not any more. A try counts only if a thread may have run
+  /// since the last.
+  mutating func next(at now: Duration, _ stillness: Stillness) -> Duration? {
+    if stillness.mayHaveRun(since: lastSeen) { tries += 1 }
+    lastSeen = stillness
     guard let since, tries < Self.longest.tries || now - max(since, notBefore) < Self.longest.time else { return nil }
     return now + Self.soonest
   }

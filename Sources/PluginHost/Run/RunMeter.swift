@@ -127,7 +127,9 @@ final class RunMeter {
   }
 
   /// As `Meters.stillness`.
-  func stillness(waiting: [UInt32]) -> [String: [String]]? { hasBegun ? meters?.stillness(waiting: waiting) : nil }
+  func stillness(waiting: [UInt32]) -> Stillness {
+    hasBegun ? meters?.stillness(waiting: waiting) ?? .moves([:]) : .moves([:])
+  }
 
   func stopThreads(but waiting: [UInt32]) { if hasBegun { meters?.stopThreads(but: waiting) } }
 

@@ -71,13 +71,16 @@ extension SystemCallSupervisor {
     // Those wait for the host, and so can't change anything either.
     let waiting = waitingCalls
     let threads = waiting.map(\.pid)
-    if let before = meter.stillness(waiting: threads), let mapped = meter.sharedMappings,
-      meter.stillness(waiting: threads) == before
-    {
+    let stillness = meter.stillness(waiting: threads)
+    if case .stands = stillness, let mapped = meter.sharedMappings, meter.stillness(waiting: threads) == stillness {
       grants.shared.look(mapped)
-    } else if let next = meter.sharedLook.next(at: begun) {
+    } else if let next = meter.sharedLook.next(at: begun, stillness) {
       stopThreads(but: threads)
       return loop.setTimer(timers[.look], at: next) { [weak self] in self?.look() }
+    } else {
+      record(
+        RunReport.Denial(
+          wall: "limits", operation: "mmap", target: "what was freed still counts: \(stillness)", count: 1))
     }
     grants.hasLooked = waiting.contains { NotificationPolicy.mapsShared($0) }
     meter.sharedLook.ended(at: BootClock.now, cost: BootClock.now - begun)
