@@ -207,12 +207,11 @@ import Testing
     let runner = try #require(await plugin.runnerProcess())
     #expect(try await plugin.call("go_on", "i32(cstring,cstring)", .text(how), "/container/canary").value == .signed(0))
     // Called again until it has written: the plugin may have become idle before that.
-    for _ in 0..<2000 where size() < 3 { _ = try await plugin.call("plain", "i32()") }
-    #expect(size() >= 3)
+    while size() < 3 { _ = try await plugin.call("plain", "i32()") }
     let processes = [runner] + Runners.descendants(of: runner)
     #expect(processes.count >= 2)
     func areStopped() -> Bool { processes.allSatisfy { Self.state($0) == "T" } }
-    for _ in 0..<5000 where !areStopped() { try await Task.sleep(for: .milliseconds(1)) }
+    while !areStopped() { try await Task.sleep(for: .milliseconds(1)) }
     let before = size()
     var looks: [Bool] = []
     for _ in 0..<60 {
@@ -221,8 +220,7 @@ import Testing
     }
     #expect(looks.allSatisfy { $0 } && size() == before)
     // A call lets all of them go on.
-    for _ in 0..<5000 where size() == before { _ = try await plugin.call("plain", "i32()") }
-    #expect(size() > before)
+    while size() == before { _ = try await plugin.call("plain", "i32()") }
     _ = await plugin.end()
     let left = size()
     #expect(processes.allSatisfy { kill($0, 0) != 0 })
