@@ -119,17 +119,12 @@ struct ExplainCommand: AsyncParsableCommand {
       explanation = Self.inHand(job, of: holder, explanation)
     }
     if explanation.code == .queued, let resting = try Self.resting(job, store) { explanation = resting }
-    var lines = attempts.map(Self.line)
-    if case .failed(let failure) = job.state {
-      let detail = FetchAdvice().detail(of: failure)
-      explanation.data["detail"] = detail
-      if attempts.last?.outcome == failure.detail { lines[lines.count - 1].outcome = Printable.text(detail) }
-    }
+    if case .failed(let failure) = job.state { explanation.data["detail"] = FetchAdvice().detail(of: failure) }
     let report = Report(
       id: id, url: job.specification.url, code: explanation.code.rawValue, data: explanation.data,
       sinceSeconds: explanation.since, endsInSeconds: explanation.endsIn,
       remedy: explanation.remedy, durableBytes: job.durableBytes,
-      attempts: lines, holder: holder?.pid)
+      attempts: attempts.map(Self.line), holder: holder?.pid)
     if json {
       try Output.json(report)
     } else {
