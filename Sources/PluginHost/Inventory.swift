@@ -41,16 +41,20 @@ enum ProcessFields {
     kibibytes("RssAnon", in: (try? Files.text(of: "/proc/\(pid)/status")) ?? "") << 10
   }
 
-  /// Processes below `pid`, as far as its threads' lists say.
-  static func descendants(of pid: pid_t) -> [pid_t] {
+  private static func children(of pid: pid_t) -> [pid_t] {
     let threads = (try? Files.names(in: "/proc/\(pid)/task")) ?? []
-    let children = threads.flatMap { thread in
+    return threads.flatMap { thread in
       ((try? Files.text(of: "/proc/\(pid)/task/\(thread)/children")) ?? "").split(separator: " ").compactMap {
         pid_t($0)
       }
     }
-    return children.flatMap { [$0] + descendants(of: $0) }
   }
+
+  /// The first child, in the order in which they were made, of a process with one thread.
+  static func child(of pid: pid_t) -> pid_t? { children(of: pid).first }
+
+  /// Processes below `pid`, as far as its threads' lists say.
+  static func descendants(of pid: pid_t) -> [pid_t] { children(of: pid).flatMap { [$0] + descendants(of: $0) } }
 }
 
 extension PluginHost {

@@ -54,7 +54,8 @@ import Testing
     while same < 20 {
       usleep(1000)
       let now = try Self.stillness(low)
-      same = now.mayHaveRun(since: last) ? 0 : same + 1
+      let isUnderWay = ThreadProgress.look(at: UInt32(low.pid))?.isUnderWay == true
+      same = isUnderWay && !now.mayHaveRun(since: last) ? same + 1 : 0
       last = now
     }
     kill(high.pid, SIGKILL)

@@ -264,6 +264,12 @@ final class ForkServerClient: @unchecked Sendable {
 
   private var hasStandIn: Bool { !hello.missing.contains { $0.step == "pid" } }
 
+  /// What the server itself does at this moment; nil where that can't be told.
+  func look() -> ThreadProgress.Look? {
+    let server = hasStandIn ? ProcessFields.child(of: process) : process
+    return server.flatMap { ThreadProgress.look(at: UInt32($0)) }
+  }
+
   /// Kills the server, and with it every runner, and waits until they are gone.
   func stop() {
     guard isAlive else { return }
@@ -274,7 +280,7 @@ final class ForkServerClient: @unchecked Sendable {
     var pidfd: Int32 = -1
     if ol_pidfd_open(process, &pidfd) == 0 {
       if isWedged || ol_poll_readable(pidfd, 2000) == 0 {
-        if hasStandIn, let server = ProcessFields.descendants(of: process).first {
+        if hasStandIn, let server = ProcessFields.child(of: process) {
           kill(server, SIGKILL)
           _ = ol_poll_readable(pidfd, 2000)
         }

@@ -24,4 +24,20 @@ enum ThreadProgress {
     guard let before, let used = used(by: thread) else { return state == "R" }
     return used - before >= longestClone
   }
+
+  /// A thread at one moment.
+  struct Look: Equatable {
+    /// It runs, waits for a processor, or is in a call of the kernel that nothing interrupts: it isn't idle, whatever others see of it.
+    var isUnderWay: Bool
+    /// What it has used of a processor.
+    var used: Duration
+  }
+
+  /// nil where the thread is gone or the kernel doesn't say.
+  static func look(at thread: UInt32) -> Look? {
+    guard let text = try? Files.text(of: "/proc/\(thread)/stat", limit: 1024),
+      let state = ProcessStat.fields(of: text)?.first, let used = used(by: thread)
+    else { return nil }
+    return Look(isUnderWay: ["R", "D"].contains(state), used: used)
+  }
 }

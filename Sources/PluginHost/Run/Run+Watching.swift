@@ -96,8 +96,11 @@ extension Run {
       isExhausted = ending.exhaustion != nil
       if channels.process < 0 { askServerToKill() }
     }
-    switch server.silence.check(hasHandle: channels.process >= 0, isExhausted: isExhausted, hasEnded: hasEnded) {
-    case .giveUp: server.client?.giveUp("the fork server doesn't answer")
+    let client = server.client
+    switch server.silence.check(
+      hasHandle: channels.process >= 0, isExhausted: isExhausted, hasEnded: hasEnded, server: { client?.look() })
+    {
+    case .giveUp: client?.giveUp("the fork server doesn't answer")
     case .checkAgain:
       loop.setTimer(timers[.server], at: BootClock.now + ServerSilence.checkInterval) { [weak self] in
         self?.lookAgainAtServer()
