@@ -90,7 +90,9 @@ struct ExplainCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      if let number = Int64(id) {
+      // More digits than any number has are no app either, and no reason to start the service.
+      if id.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) {
+        guard let number = Int64(id) else { throw Failure(66, "there is no download \(id): no number is as high") }
         try explainFetch(number)
       } else {
         try await ServiceExplanation.print(id, try ServicePlace(state: state), isJSON: json)

@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test("a question that isn't answered yet, and whom it is for") func challenge() async throws {
-    let gate = Latch()
+    let (wait, answer) = AsyncStream.makeStream(of: Never.self)
     let origin = try Origin {
       $0.resources[Trial.path] = Resource(Trial.content)
       $0.authentication = .basic(user: "user", password: "pass")
@@ -92,7 +92,7 @@ import Testing
     let harness = try Harness {
       $0.challengeTimeout = .seconds(600)
       $0.answerChallenge = { _ in
-        while !gate.isOpen { try? await Task.sleep(for: .milliseconds(2)) }
+        for await _ in wait {}
         return .credential(user: "user", password: "pass")
       }
     }
@@ -101,7 +101,7 @@ import Testing
     try await until { await harness.engine.explain(id)?.code == .challenge }
     let explanation = await harness.engine.explain(id)
     #expect(explanation?.data["kind"] == "basic" && explanation?.endsIn.map { (0...600).contains($0) } == true)
-    gate.open()
+    answer.finish()
     #expect(try await harness.end(of: id, in: events).isFinished)
     await harness.engine.close()
   }

@@ -82,6 +82,15 @@ import Testing
     #expect(explained.status == 0 && explained.output.contains("\"gone\""))
   }
 
+  @Test("a number with more digits than any is no download, and starts no service") func numberBeyondAll() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let explained = try Workspace.run(["explain", "99999999999999999999", "--state", "\(folder)/state"])
+    #expect(explained.status == 66 && explained.output.isEmpty)
+    #expect(explained.errors == "outrider: there is no download 99999999999999999999: no number is as high\n")
+    #expect(!Files.exists("\(folder)/state"))
+  }
+
   @Test func attemptsThatFailedAreRemembered() throws {
     let place = try Place { $0.handler = { _, nth in nth == 1 ? .cut(after: .byte(3 << 20)) : nil } }
     let result = try place.fetch(place.origin.url("/a.bin"), "--foreground")

@@ -15,9 +15,10 @@ enum Stillness: Equatable {
 }
 
 extension Stillness: CustomStringConvertible {
+  /// Why what the run maps couldn't be told.
   var description: String {
     switch self {
-    case .stands: "its threads were continued again and again"
+    case .stands: "what it maps couldn't be read while its threads stood still"
     case .moves(let threads): "\(threads.count) of its threads didn't stop"
     }
   }

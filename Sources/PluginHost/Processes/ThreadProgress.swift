@@ -17,9 +17,7 @@ enum ThreadProgress {
   /// Whether a thread whose clone(2) was granted when it had used so much is beyond that: it sleeps or is gone, or has run for longer
   /// than that takes. One that waits for a processor, for the disk or to be continued needn't be.
   static func isBeyondClone(_ thread: UInt32, used before: Duration?) -> Bool {
-    guard let text = try? Files.text(of: "/proc/\(thread)/stat", limit: 1024),
-      let state = ProcessStat.fields(of: text)?.first
-    else { return true }
+    guard let state = state(of: thread) else { return true }
     guard ["R", "D", "T", "t"].contains(state) else { return true }
     guard let before, let used = used(by: thread) else { return state == "R" }
     return used - before >= longestClone
@@ -35,9 +33,11 @@ enum ThreadProgress {
 
   /// nil where the thread is gone or the kernel doesn't say.
   static func look(at thread: UInt32) -> Look? {
-    guard let text = try? Files.text(of: "/proc/\(thread)/stat", limit: 1024),
-      let state = ProcessStat.fields(of: text)?.first, let used = used(by: thread)
-    else { return nil }
+    guard let state = state(of: thread), let used = used(by: thread) else { return nil }
     return Look(isUnderWay: ["R", "D"].contains(state), used: used)
+  }
+
+  private static func state(of thread: UInt32) -> Substring? {
+    (try? Files.text(of: "/proc/\(thread)/stat", limit: 1024)).flatMap { ProcessStat.fields(of: $0)?.first }
   }
 }
