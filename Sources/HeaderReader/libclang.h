@@ -10,9 +10,9 @@ struct clang_unsaved { const char *name; const char *content; unsigned long leng
 
 typedef int (*clang_visitor)(clang_cursor, clang_cursor, void *);
 typedef int (*clang_field_visitor)(clang_cursor, void *);
-enum { clang_continue = 1, clang_continue_fields = 1 };
+enum { clang_break = 0, clang_continue = 1, clang_continue_fields = 1 };
 
-enum { cursor_struct = 2, cursor_union = 3, cursor_enum = 5, cursor_enumerator = 7, cursor_function = 8 };
+enum { cursor_struct = 2, cursor_union = 3, cursor_enum = 5, cursor_enumerator = 7, cursor_function = 8, cursor_parameter = 10 };
 
 enum {
   type_void = 2, type_bool = 3, type_char_u = 4, type_uchar = 5, type_char32 = 7, type_ushort = 8, type_ulonglong = 11,

@@ -95,6 +95,50 @@ static int encoding(clang_type type) {
 
 static void write_type(clang_type type, bool is_parameter, int depth);
 
+/* What the type is of that is being written, a parameter or a typedef: a function type's own parameters are named below it. */
+static const clang_cursor *declarator;
+/* One that is within another isn't looked into: that could take more and more room. */
+static bool is_within_function;
+
+struct names {
+  clang_cursor list[most_arguments];
+  int count;
+};
+
+static int add_name(clang_cursor cursor, clang_cursor parent, void *data) {
+  (void)parent;
+  struct names *names = data;
+  if (cursor.kind != cursor_parameter) return clang_continue;
+  if (names->count < most_arguments) names->list[names->count] = cursor;
+  names->count++;
+  return clang_continue;
+}
+
+/* How it is spelled, and what it takes where that is known and it is called as functions of C are. */
+static void write_function_type(clang_type type, int depth) {
+  static struct names names;
+  int count = clang_getNumArgTypes(type);
+  string(clang_getTypeSpelling(type));
+  if (is_within_function || type.kind == type_function_bare || clang_getFunctionTypeCallingConv(type) > 1 || count < 0
+      || count > most_arguments)
+    return number(0);
+  names.count = 0;
+  if (declarator) clang_visitChildren(*declarator, add_name, &names);
+  is_within_function = true;
+  number(1);
+  number(clang_isFunctionTypeVariadic(type));
+  write_type(clang_getResultType(type), false, depth + 1);
+  number(count);
+  for (int i = 0; i < count; i++) {
+    if (names.count == count)
+      string(clang_getCursorSpelling(names.list[i]));
+    else
+      word("");
+    write_type(clang_getArgType(type, i), true, depth + 1);
+  }
+  is_within_function = false;
+}
+
 static void write_integer(clang_type type) {
   number(clang_Type_getSizeOf(type));
   number(encoding(clang_getCanonicalType(type)) == 5 || encoding(clang_getCanonicalType(type)) == 6);
@@ -117,7 +161,11 @@ static void write_bare_type(clang_type type, bool is_parameter, int depth) {
       clang_cursor declaration = clang_getTypeDeclaration(type);
       word("typedef");
       string(clang_getCursorSpelling(declaration));
-      return write_type(clang_getTypedefDeclUnderlyingType(declaration), is_parameter, depth + 1);
+      const clang_cursor *former = declarator;
+      declarator = &declaration;
+      write_type(clang_getTypedefDeclUnderlyingType(declaration), is_parameter, depth + 1);
+      declarator = former;
+      return;
     }
     case type_elaborated: return write_type(clang_Type_getNamedType(type), is_parameter, depth + 1);
     case type_attributed: return write_type(clang_Type_getModifiedType(type), is_parameter, depth + 1);
@@ -135,7 +183,7 @@ static void write_bare_type(clang_type type, bool is_parameter, int depth) {
       /* An argument of this type is the function's address. */
       if (is_parameter) word("pointer");
       word("function");
-      return string(clang_getTypeSpelling(type));
+      return write_function_type(type, depth);
     case type_array: case type_array_open: case type_array_variable:
       /* And so it is with an array. */
       word(is_parameter ? "pointer" : "array");
@@ -148,6 +196,7 @@ static void write_bare_type(clang_type type, bool is_parameter, int depth) {
 }
 
 static void write_type(clang_type type, bool is_parameter, int depth) {
+  if (is_too_long) return;
   if (depth > deepest_type) {
     word("other");
     return word("?");
@@ -175,8 +224,11 @@ static void write_function(clang_cursor cursor) {
   write_type(clang_getResultType(type), false, 0);
   number(count);
   for (int i = 0; i < count; i++) {
-    string(clang_getCursorSpelling(clang_Cursor_getArgument(cursor, i)));
+    clang_cursor parameter = clang_Cursor_getArgument(cursor, i);
+    string(clang_getCursorSpelling(parameter));
+    declarator = &parameter;
     write_type(clang_getArgType(type, i), true, 0);
+    declarator = NULL;
   }
 }
 
@@ -250,7 +302,7 @@ static int visit(clang_cursor cursor, clang_cursor parent, void *data) {
     }
     default: break;
   }
-  return clang_continue;
+  return is_too_long ? clang_break : clang_continue;
 }
 
 static int64_t load(const char *library) {
@@ -301,7 +353,7 @@ int64_t outrider_header_parse(const char *library, const char *arguments, const 
   int code = clang_parseTranslationUnit2(clang_createIndex(0, 0), file.name, list, count, &file, 1, 0x40, &unit);
   free(lines);
   if (code != 0 || !unit) return fail("libclang couldn't parse it (error %d)", code);
-  word("outrider-headers 2");
+  word("outrider-headers 3");
   write_diagnostics(unit);
   clang_visitChildren(clang_getTranslationUnitCursor(unit), visit, NULL);
   word("end");

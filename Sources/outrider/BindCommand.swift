@@ -14,7 +14,8 @@ struct BindCommand: AsyncParsableCommand {
       sandboxed process. Those that no call can pass are named at the end of the file, with the reason.
 
       Bytes with their length become an array of bytes; what a function writes to is 'inout'; the address of a structure \
-      is a value of its own type. docs/bind.md says how each type of C is passed.
+      is a value of its own type, and a function of yours is made of a closure. docs/bind.md says how each type of C \
+      is passed.
 
       EXAMPLES
         outrider bind zlib.h libz.so.1 --module Zlib --output Zlib.swift
@@ -56,7 +57,7 @@ struct BindCommand: AsyncParsableCommand {
       let exported = exploration.functions.map(\.name)
       let host = try SandboxOptions.makeHost()
       defer { host.stop() }
-      let description = try await headers.read(before + [header], host)
+      let description = try await headers.read(before + [header], before: "--before", host)
       if let missing = function.first(where: { description.functions[$0] == nil || !exported.contains($0) }) {
         throw Failure(
           64, "'\(Printable.text(missing, limit: 60))' is no function that the header declares and the library exports")

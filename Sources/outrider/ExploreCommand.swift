@@ -86,7 +86,7 @@ struct ExploreCommand: AsyncParsableCommand {
         started = host
         return host
       }
-      let declared = header.isEmpty ? nil : try await headers.read(header, try host())
+      let declared = header.isEmpty ? nil : try await headers.read(header, before: "a further --header", try host())
       let debug = await DebugFinder(host: host).source(of: bytes, path: image.library.path)
       let exploration = LibraryExploration(bytes, debug: debug, header: declared)
       if let function, !exploration.functions.contains(where: { $0.name == function }) {

@@ -11,9 +11,11 @@ struct HeaderOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A macro: NAME or NAME=VALUE; may be repeated.", valueName: "name=value"))
   var define: [String] = []
 
-  func read(_ headers: [String], _ host: PluginHost) async throws -> HeaderDescription {
+  /// `option`: of the command, for a header that has to be read before.
+  func read(_ headers: [String], before option: String, _ host: PluginHost) async throws -> HeaderDescription {
     do throws(HeaderReader.Failure) {
-      return try await HeaderReader(host).read(HeaderRequest(headers: headers, includes: include, defines: define))
+      return try await HeaderReader(host).read(
+        HeaderRequest(headers: headers, includes: include, defines: define), before: option)
     } catch {
       throw Failure(error.exitStatus, error.description)
     }

@@ -65,8 +65,9 @@ import Testing
       // Folders that the reader has.
       var known = example.text.contains("opening: state") ? "let (state, assets) = (\"\", \"\")\n" : ""
       // And the file that the document's command has written.
-      if example.text.contains("Zlib.load") {
-        known = try Self.output(["bind", "zlib.h", "libz.so.1", "--module", "Zlib"])
+      for (module, header, library) in [("Zlib", "zlib.h", "libz.so.1"), ("Sqlite3", "sqlite3.h", "libsqlite3.so.0")]
+      where example.text.contains("\(module).load") {
+        known = try Self.output(["bind", header, library, "--module", module])
       }
       let problems = try Self.compile(
         known + example.text, "main.swift",

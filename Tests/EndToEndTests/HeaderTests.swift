@@ -159,6 +159,15 @@ import Testing
       (1...31).map { "#define A\($0) A\($0 - 1) A\($0 - 1)\n" }.joined() + "#define A0 int a;\nstruct s { A31 };\n",
       "xceeded"
     ),
+    // Functions that take functions that take functions.
+    (
+      "typedef int f0;\n"
+        + (1...30).map {
+          "typedef void (*f\($0))(\(Array(repeating: "f\($0 - 1)", count: 200).joined(separator: ",")));\n"
+        }.joined()
+        + (1...20).map { "int g\($0)(\(Array(repeating: "f30", count: 200).joined(separator: ",")));\n" }.joined(),
+      "its declarations have more than 16 MiB"
+    ),
   ]
 
   @Test("a header that takes all that there is, is ended", arguments: bombs)

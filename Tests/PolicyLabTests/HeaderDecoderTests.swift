@@ -8,7 +8,7 @@ import Testing
 /// What comes back from the plugin that reads headers, which may write anything.
 @Suite(.timeLimit(.minutes(2))) struct HeaderDecoderTests {
   private static let good = """
-    outrider-headers 2
+    outrider-headers 3
     enum
     enum color
     4
@@ -42,7 +42,27 @@ import Testing
     4
     7
     unsigned int
+    3
+    each
+    pointer
+    function
+    void (int, fn)
+    1
+    1
+    void
     2
+    value
+    base
+    4
+    5
+    int
+
+    typedef
+    fn
+    pointer
+    function
+    int (int)
+    0
     name
     pointer
     const
@@ -68,8 +88,15 @@ import Testing
     let function = try #require(description.functions["answer64"])
     #expect(function.name == "answer" && function.hasPrototype)
     #expect(
-      function.type.prototype(of: "answer") == "word answer(const char *name, struct pair *, ...)",
+      function.type.prototype(of: "answer")
+        == "word answer(void (*)(int, fn) each, const char *name, struct pair *, ...)",
       "\(function.type)")
+    guard case .function("void (int, fn)", let each?)? = function.type.parameters[0].type.target else {
+      Issue.record("\(function.type.parameters[0])")
+      return
+    }
+    #expect(each.isVariadic && each.result == .void && each.parameters.map(\.name) == ["value", ""])
+    #expect(each.parameters[1].type == .named("fn", .pointer(.function("int (int)"))))
     #expect(
       description.enumerations == [
         .init(
@@ -92,9 +119,11 @@ import Testing
   @Test(
     "what a line can't be is refused",
     arguments: [
-      ("outrider-headers 2", "outrider-headers 3"), ("\nanswer\n", "\nan swer\n"), ("\nanswer\n", "\n\n"),
-      ("\nRED\n", "\nRED=1; system()\n"), ("\nword\n", "\nw\u{202e}ord\n"), ("\n2\nname", "\n257\nname"),
-      ("\n2\nname", "\n-1\nname"), ("\n2\nname", "\n02\nname"), ("\n2\nRED", "\n65537\nRED"),
+      ("outrider-headers 3", "outrider-headers 2"), ("\nanswer\n", "\nan swer\n"), ("\nanswer\n", "\n\n"),
+      ("\nRED\n", "\nRED=1; system()\n"), ("\nword\n", "\nw\u{202e}ord\n"), ("\n3\neach", "\n257\neach"),
+      ("\n3\neach", "\n-1\neach"), ("\n3\neach", "\n03\neach"), ("\n2\nvalue", "\n257\nvalue"),
+      ("\n2\nvalue", "\n2\nval ue"), ("fn)\n1\n1", "fn)\n2\n1"), ("fn)\n1\n1", "fn)\n1\n2"),
+      ("\n2\nRED", "\n65537\nRED"),
       ("pointer\nconst", "pointer\nfrob"), ("\n1\n0\n1\ntypedef", "\n2\n0\n1\ntypedef"),
       ("\n1\n0\n1\ntypedef", "\n1\n0\n2\ntypedef"),
       ("enum color", String(repeating: "x", count: 401)),

@@ -40,9 +40,9 @@ struct BoundFunction: Equatable {
     var (parameters, rest) = ([Parameter](), function.type.parameters[...])
     var names: Set<String> = []
     while let first = rest.first {
-      let (type, count) = try BoundParameter.first(of: rest)
       var name = SwiftName.parameter(first.name, parameters.count + 1)
       while !names.insert(name).inserted { name += "_" }
+      let (type, count) = try BoundParameter.first(of: rest, name: "\(function.name)_\(name)")
       parameters.append(Parameter(name: name, type: type))
       rest = rest.dropFirst(count)
     }
@@ -84,6 +84,7 @@ struct BoundFunction: Equatable {
       case .number(let number), .numbers(let number), .changed(let number): add(number.name)
       case .handle(let pointee), .changedHandle(let pointee): add(pointee)
       case .record(let record): names.formUnion(record.types)
+      case .callback(let callback): callback.types.forEach(add)
       case .text, .bytes, .buffer: break
       }
     }
@@ -97,6 +98,11 @@ struct BoundFunction: Equatable {
     }
     if case .record(let record) = result { found += record.records }
     return found
+  }
+
+  /// Functions that it is given to call.
+  var callbacks: [BoundCallback] {
+    parameters.compactMap { if case .callback(let callback) = $0.type { callback } else { nil } }
   }
 
   // MARK: As text

@@ -18,14 +18,16 @@ enum BoundParameter: Equatable {
   case changedHandle(String)
   /// A structure by value.
   case record(BoundRecord)
+  /// A function of the caller's.
+  case callback(BoundCallback)
 
   /// Why a parameter can't be passed.
   struct Unfit: Error {
     let reason: String
   }
 
-  /// Of the first of `parameters`; how many of them it stands for.
-  static func first(of parameters: ArraySlice<CParameter>) throws(Unfit) -> (Self, count: Int) {
+  /// Of the first of `parameters`; how many of them it stands for. `name`: of the function, and of this parameter.
+  static func first(of parameters: ArraySlice<CParameter>, name: String) throws(Unfit) -> (Self, count: Int) {
     guard let parameter = parameters.first else { throw Unfit(reason: "an argument is missing") }
     if let number = BoundNumber(parameter.type) { return (.number(number), 1) }
     if case .record(_, let record?) = parameter.type.bare {
@@ -37,6 +39,9 @@ enum BoundParameter: Equatable {
       }
       throw Unfit(reason: "\(parameter.type.words) is nothing that a call can pass")
     }
+    if case .function = target.bare {
+      return (.callback(try BoundCallback(target, namedBy: parameter.type, or: name)), 1)
+    }
     return try pointer(to: target, parameters.dropFirst())
   }
 
@@ -45,10 +50,9 @@ enum BoundParameter: Equatable {
   ) throws(Unfit) -> (Self, count: Int) {
     let isRead = target.isConstant
     switch target.bare {
-    case .function: throw Unfit(reason: "it takes a function of its caller")
     case .record: return (.handle(target.pointee.map { "Types.\($0)" } ?? "Void"), 1)
     case .pointer(let inner):
-      if case .function = inner.bare { throw Unfit(reason: "it takes a function of its caller") }
+      if case .function = inner.bare { throw Unfit(reason: "it takes the address of a function's address") }
       guard !isRead else { throw Unfit(reason: "it takes a list of addresses") }
       return (.changedHandle(inner.pointee.map { "Types.\($0)" } ?? "Void"), 1)
     case .array: throw Unfit(reason: "it takes a table of tables")
@@ -68,9 +72,9 @@ enum BoundParameter: Equatable {
   }
 
   /// The length that follows bytes, by its type and its name. Two numbers like that are a size and a count.
-  private static func length(_ rest: ArraySlice<CParameter>) -> BoundNumber? {
+  static func length(_ rest: ArraySlice<CParameter>) -> BoundNumber? {
     func number(_ parameter: CParameter?) -> BoundNumber? {
-      guard let parameter, isLength(parameter.name), let number = BoundNumber(parameter.type), number.isInteger else {
+      guard let parameter, isLength(parameter), let number = BoundNumber(parameter.type), number.isInteger else {
         return nil
       }
       return number
@@ -80,12 +84,14 @@ enum BoundParameter: Equatable {
   }
 
   private static func isFollowedByChangedLength(_ rest: ArraySlice<CParameter>) -> Bool {
-    guard let next = rest.first, isLength(next.name), let target = next.type.target else { return false }
+    guard let next = rest.first, isLength(next), let target = next.type.target else { return false }
     return BoundNumber(target)?.isInteger ?? false
   }
 
-  private static func isLength(_ name: String) -> Bool {
-    let name = name.lowercased()
+  private static func isLength(_ parameter: CParameter) -> Bool {
+    // Many headers don't name what they declare.
+    if parameter.name.isEmpty, case .named("size_t", _) = parameter.type { return true }
+    let name = parameter.name.lowercased()
     return ["n", "num", "sz", "cb", "nmemb", "nitems"].contains(name)
       || ["len", "length", "size", "count", "bytes"].contains(where: name.hasSuffix)
   }
@@ -104,6 +110,7 @@ enum BoundParameter: Equatable {
     case .handle(let pointee): "Handle<\(pointee)>?"
     case .changedHandle(let pointee): "inout Handle<\(pointee)>?"
     case .record(let record): "Types.\(record.name)"
+    case .callback(let callback): "Callbacks.\(callback.name)?"
     }
   }
 
@@ -119,6 +126,7 @@ enum BoundParameter: Equatable {
     case .handle: ["handle"]
     case .changedHandle: ["inout handle"]
     case .record(let record): [record.kind]
+    case .callback: ["callback"]
     }
   }
 
@@ -138,13 +146,14 @@ enum BoundParameter: Equatable {
     case .handle: ["Wire.handle(\(name)?.rawValue)"]
     case .changedHandle: ["Wire.handle(\(name)?.rawValue)"]
     case .record: ["Self.argument(\(name))"]
+    case .callback: ["\(name)?.argument ?? .null"]
     }
   }
 
   /// Puts back what came back; nil: nothing does. `index`: which of them it is.
   func assignment(_ name: String, _ index: Int) -> String? {
     switch self {
-    case .number, .text, .bytes, .numbers, .handle, .record: nil
+    case .number, .text, .bytes, .numbers, .handle, .record, .callback: nil
     case .buffer: "try Wire.take(outrider, \(index), &\(name))"
     case .changed(let number):
       "\(name) = \(number.made("try Wire.value(outrider, \(index), as: \(number.wire).self)"))"

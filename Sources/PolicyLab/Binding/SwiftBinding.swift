@@ -36,6 +36,7 @@ package struct SwiftBinding: Sendable, Equatable {
     var functions: [BoundFunction] = []
     var unbound: [Unbound] = []
     var records: [String: BoundRecord] = [:]
+    var callbacks: [String: BoundCallback] = [:]
     for symbol in exported {
       guard let declared = description.functions[symbol] else { continue }
       do throws(BoundParameter.Unfit) {
@@ -45,7 +46,16 @@ package struct SwiftBinding: Sendable, Equatable {
             throw BoundParameter.Unfit(reason: "another structure is called \(record.name), too")
           }
         }
+        for callback in function.callbacks {
+          guard callback.name != module else {
+            throw BoundParameter.Unfit(reason: "a function that it is given has the module's name; choose another one")
+          }
+          guard callbacks[callback.name] ?? callback == callback else {
+            throw BoundParameter.Unfit(reason: "another function that one is given is called \(callback.name), too")
+          }
+        }
         for record in function.records { records[record.name] = record }
+        for callback in function.callbacks { callbacks[callback.name] = callback }
         functions.append(function)
       } catch {
         unbound.append(
@@ -61,6 +71,7 @@ package struct SwiftBinding: Sendable, Equatable {
     lines += SwiftBindingParts.head(module: module, library: library)
     for function in functions { lines += function.lines.map { $0.isEmpty ? "" : "  " + $0 } }
     lines += Self.types(functions, records, description).map { $0.isEmpty ? "" : "  " + $0 }
+    lines += Self.callbacks(callbacks, module).map { $0.isEmpty ? "" : "  " + $0 }
     lines += ["}", ""] + Self.conversions(records, module) + SwiftBindingParts.wire
     if !unbound.isEmpty {
       lines += ["", "// Not bound:"] + unbound.map { "//   \($0.function): \($0.reason)" }
@@ -104,6 +115,13 @@ package struct SwiftBinding: Sendable, Equatable {
     return lines + ["}"]
   }
 
+  private static func callbacks(_ callbacks: [String: BoundCallback], _ module: String) -> [String] {
+    guard !callbacks.isEmpty else { return [] }
+    let all = callbacks.values.sorted { $0.name < $1.name }.map { $0.declaration(in: module) }
+    return ["", "/// Functions that the library is given to call.", "public enum Callbacks {"]
+      + all.joined(separator: [""]).map { $0.isEmpty ? "" : "  " + $0 } + ["}"]
+  }
+
   private static func conversions(_ records: [String: BoundRecord], _ module: String) -> [String] {
     let records = records.values.sorted { $0.name < $1.name }
     guard !records.isEmpty else { return [] }
@@ -126,6 +144,6 @@ extension BoundFunction {
       }
     }
     if case .number(let number) = self.result { result.append(number) }
-    return result + records.flatMap(\.numbers)
+    return result + records.flatMap(\.numbers) + callbacks.flatMap(\.numbers)
   }
 }

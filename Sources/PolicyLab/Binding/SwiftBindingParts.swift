@@ -101,9 +101,27 @@ enum SwiftBindingParts {
         return bytes
       }
       /// nil is NULL; 64 KiB of a text are read.
-      static func text(_ reply: CallResult) throws(HostError) -> String? {
-        guard case .cstring(let bytes) = reply.value else { throw misfit() }
+      static func text(_ reply: CallResult) throws(HostError) -> String? { try text(reply.value) }
+      static func text(_ value: CallValue) throws(HostError) -> String? {
+        guard case .cstring(let bytes) = value else { throw misfit() }
         return bytes.map { String(decoding: $0, as: UTF8.self) }
+      }
+      static func bytes(_ value: CallValue) throws(HostError) -> [UInt8]? {
+        switch value {
+        case .bytes(let bytes): return bytes
+        case .pointer(0): return nil
+        default: throw misfit()
+        }
+      }
+      static func texts(_ value: CallValue) throws(HostError) -> [String?]? {
+        switch value {
+        case .array(let values):
+          var all: [String?] = []
+          for value in values { all.append(try text(value)) }
+          return all
+        case .pointer(0): return nil
+        default: throw misfit()
+        }
       }
     }
     """.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

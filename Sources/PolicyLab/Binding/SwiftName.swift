@@ -9,7 +9,8 @@ enum SwiftName {
   ]
   /// Names that stand for something else even between backticks, or that what is written here uses.
   private static let taken: Set<String> = [
-    "self", "Self", "Type", "Protocol", "_", "rawValue", "plugin", "load", "Types", "Wire", "Handle", "outrider",
+    "self", "Self", "Type", "Protocol", "_", "rawValue", "plugin", "load", "Types", "Callbacks", "Wire", "Handle",
+    "outrider",
     "hash", "hashValue", "encode",
   ]
   /// Types and modules that what is written here uses.

@@ -20,7 +20,7 @@ extension CType {
       if !isResult, target.isConstant, target.isBytes { return .bytes }
       return .pointer
     case .record(_, let record?): return .structure(try record.layout())
-    case .record(let name, nil), .function(let name), .other(let name):
+    case .record(let name, nil), .function(let name, _), .other(let name):
       throw Unfit(reason: "\(name) is passed by value")
     case .array(let element, _): throw Unfit(reason: "an array of \(element.words) is passed by value")
     case .named, .constant: throw Unfit(reason: "a type names itself")

@@ -4,7 +4,8 @@ extension CType {
     switch self {
     case .void: "void"
     case .base(let name, _, _): name.isEmpty ? "?" : name
-    case .enumeration(let name, _, _), .record(let name, _), .other(let name), .named(let name, _), .function(let name):
+    case .enumeration(let name, _, _), .record(let name, _), .other(let name), .named(let name, _),
+      .function(let name, _):
       name
     case .array(let element, let count): "\(element.words)[\(count)]"
     case .constant(.pointer(let target)): Self.pointer(to: target) + "const"
@@ -15,7 +16,7 @@ extension CType {
 
   private static func pointer(to target: Self) -> String {
     // `int (int)` is what `int (*)(int)` leads to.
-    if case .function(let words) = target, let open = words.firstIndex(of: "(") {
+    if case .function(let words, _) = target, let open = words.firstIndex(of: "(") {
       return words[..<open] + "(*)" + words[open...]
     }
     let words = target.words

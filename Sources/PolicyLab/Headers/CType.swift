@@ -10,8 +10,8 @@ package indirect enum CType: Sendable, Equatable {
   case enumeration(String, size: UInt64, isSigned: Bool)
   /// A structure or union, with the word before its name; and what is in it, where it is passed by value and that is known.
   case record(String, CRecord? = nil)
-  /// What a pointer to a function leads to, as C spells it.
-  case function(String)
+  /// What a pointer to a function leads to, as C spells it; and what it takes and returns, where that is known.
+  case function(String, CFunction? = nil)
   case array(CType, count: UInt64)
   /// What no call can pass.
   case other(String)

@@ -30,7 +30,7 @@ struct HeaderDecoder {
   private init(bytes: ArraySlice<UInt8>, at: Int) { (self.bytes, self.at) = (bytes, at) }
 
   private mutating func description() throws(Violation) -> HeaderDescription {
-    guard try word() == "outrider-headers 2" else { throw violation("the first line") }
+    guard try word() == "outrider-headers 3" else { throw violation("the first line") }
     var result = HeaderDescription()
     for _ in 0..<Self.maxDeclarations {
       switch try word() {
@@ -110,13 +110,25 @@ struct HeaderDecoder {
       let name = try word()
       _ = try integer()
       return .record(name)
-    case "function": return .function(try word())
+    case "function":
+      let words = try word()
+      return .function(words, try flag() ? try functionType(depth) : nil)
     case "array":
       let count = try size()
       return .array(try type(depth: depth + 1), count: count)
     case "other": return .other(try word())
     default: throw violation("a type")
     }
+  }
+
+  private mutating func functionType(_ depth: Int) throws(Violation) -> CFunction {
+    let isVariadic = try flag()
+    var function = CFunction(result: try type(depth: depth + 1), parameters: [], isVariadic: isVariadic)
+    for _ in 0..<(try count(upTo: Self.maxParameters)) {
+      let name = try identifier(orNone: true)
+      function.parameters.append(CParameter(name: name, type: try type(depth: depth + 1)))
+    }
+    return function
   }
 
   // MARK: Lines

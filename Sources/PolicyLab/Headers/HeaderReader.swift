@@ -69,10 +69,12 @@ package struct HeaderReader: Sendable {
     return policy
   }
 
-  /// - Parameter request: The headers.
+  /// - Parameters:
+  ///   - request: The headers.
+  ///   - option: What the user names a header by that has to be read before.
   /// - Returns: What they declare, and all that they include.
   /// - Throws: What the compiler found wrong, or how the read ended.
-  package func read(_ request: HeaderRequest) async throws(Failure) -> HeaderDescription {
+  package func read(_ request: HeaderRequest, before option: String) async throws(Failure) -> HeaderDescription {
     let compilation = try request.compilation(clang)
     let bytes: [UInt8]
     do throws(HostError) {
@@ -103,18 +105,20 @@ package struct HeaderReader: Sendable {
       let shown = description.problems.prefix(Self.maxShownProblems).joined(separator: "; ")
       throw Failure(
         exitStatus: Self.dataError,
-        "\(Self.names(request)): \(shown); \(Self.advice(request, shown) { Files.exists($0) })")
+        "\(Self.names(request)): \(shown); \(Self.advice(request, before: option, shown) { Files.exists($0) })")
     }
     return description
   }
 
   /// A name alone is one of the system's, as in `#include <name>`.
-  static func advice(_ request: HeaderRequest, _ problems: String, isHere: (String) -> Bool) -> String {
+  static func advice(
+    _ request: HeaderRequest, before option: String, _ problems: String, isHere: (String) -> Bool
+  ) -> String {
     let meant = request.headers.first { name in
       !name.contains("/") && problems.contains("'\(name)' file not found") && isHere(name)
     }
     return meant.map { "the one in this folder is ./\(Printable.text($0, limit: 200))" }
-      ?? "--include names folders, --define macros, a further --header what has to come before"
+      ?? "--include names folders, --define macros, \(option) what has to come before"
   }
 
   private static func names(_ request: HeaderRequest) -> String {
