@@ -162,7 +162,10 @@ let package = Package(
       name: "OutriderC",
       dependencies: ["COutrider", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML"],
       swiftSettings: strict,
-      linkerSettings: [.unsafeFlags(["-Xlinker", "-soname", "-Xlinker", "liboutrider.so.1"])]),
+      // Where Examples/embed-c/install puts Swift's runtime.
+      linkerSettings: [
+        .unsafeFlags(["-Xlinker", "-soname", "-Xlinker", "liboutrider.so.1", "-Xlinker", "-rpath=$ORIGIN/outrider"])
+      ]),
     // Loaded by the fork server before its first fork, so that every runner shares the pages.
     .target(name: "Preload", swiftSettings: strict),
     // Floor 5: executables.

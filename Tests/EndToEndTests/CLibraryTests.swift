@@ -5,11 +5,11 @@ import Testing
 /// liboutrider.so, as programs in C and Python use it.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct CLibraryTests {
   /// Installed as docs/embedding-c.md does it.
-  private static func installed() throws -> String {
+  private static func installed(_ options: [String] = []) throws -> String {
     let folder = try LibraryTests.folder()
     let products = (Workspace.outrider as NSString).deletingLastPathComponent
     let end = try Workspace.run(
-      ["\(Workspace.root)/Examples/embed-c/install", folder, products], program: "/bin/bash")
+      ["\(Workspace.root)/Examples/embed-c/install"] + options + [folder, products], program: "/bin/bash")
     try #require(end.status == 0, "\(end)")
     return folder
   }
@@ -35,6 +35,39 @@ import Testing
     #expect(end.status == 0 && end.output.contains("crc32 907060870\n"), "\(end)")
     #expect(end.output.contains("sorted 1 5 9, compared: yes\n"), "\(end)")
     #expect(end.output.contains("abort: status 1, crashed: SIGABRT"), "\(end)")
+  }
+
+  @Test("with Swift's runtime installed beside it, it needs nothing of the toolchain") func runtime() throws {
+    let folder = try Self.installed(["--with-runtime"])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let own = "\(folder)/lib/outrider"
+    // As if the toolchain weren't where they were built.
+    let libraries = try Workspace.run(["\(own)/liboutrider.so.1"], program: "/usr/bin/ldd").output
+    let core = try #require(libraries.split(separator: "\n").first { $0.contains("libswiftCore.so => ") })
+    let toolchain = try #require(core.split(separator: " ").dropFirst(2).first?.split(separator: "/").dropLast())
+      .reduce("") { "\($0)/\($1)" }
+    try #require(!own.hasPrefix(toolchain))
+    for name in ["liboutrider.so.1", "outrider-runner", "libOutriderPreload.so"] {
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: "\(own)/\(name)"))
+      let place = try #require(bytes.firstRange(of: Data("\(toolchain):".utf8)), "\(name)")
+      bytes.replaceSubrange(place, with: Data("/\(String(repeating: "x", count: toolchain.utf8.count - 1)):".utf8))
+      try bytes.write(to: URL(fileURLWithPath: "\(own)/\(name)"))
+      let found = try Workspace.run(["\(own)/\(name)"], program: "/usr/bin/ldd").output
+      #expect(!found.contains("\(toolchain)/") && !found.contains("not found"), "\(found)")
+    }
+    try Self.compile("\(Workspace.root)/Examples/embed-c/checksum.c", "cc -std=c11", in: folder)
+    let end = try Workspace.run([], program: "\(folder)/program")
+    #expect(end.status == 0 && end.output.contains("crc32 907060870\n"), "\(end)")
+    try FileManager.default.removeItem(atPath: "\(own)/libswiftCore.so")
+    #expect(try Workspace.run([], program: "\(folder)/program").status == 127)
+  }
+
+  @Test("an option that the installer doesn't know, and a build that isn't there, are refused") func refused() throws {
+    let script = "\(Workspace.root)/Examples/embed-c/install"
+    let unknown = try Workspace.run([script, "--frob"], program: "/bin/bash")
+    #expect(unknown.status == 64 && unknown.errors.contains("Usage: Examples/embed-c/install"), "\(unknown)")
+    let missing = try Workspace.run([script, "/nowhere", "/nowhere"], program: "/bin/bash")
+    #expect(missing.status == 66 && missing.errors.contains("swift build"), "\(missing)")
   }
 
   @Test("the example in Python does, with handles and structures, and so does the page's") func python() throws {
