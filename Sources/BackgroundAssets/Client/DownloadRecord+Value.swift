@@ -11,14 +11,22 @@ extension DownloadRecord {
   }
 }
 
-extension BADownload {
+extension DownloadValue {
   /// What the service is told, whatever a subclass says.
-  final var value: DownloadValue {
-    DownloadValue(
-      identifier: record.identifier, uniqueIdentifier: serviceIdentifier, url: record.url,
+  init(_ download: BADownload) {
+    let record = download.record
+    self.init(
+      identifier: record.identifier, uniqueIdentifier: download.serviceIdentifier, url: record.url,
       httpMethod: record.httpMethod, httpHeaders: record.httpHeaders, httpBody: record.httpBody,
       applicationGroupIdentifier: record.applicationGroupIdentifier, fileSize: record.fileSize.map(Int64.init),
-      isEssential: record.isEssential, priority: record.priority, isManifest: self is ManifestDownload,
-      state: ownState.rawValue)
+      isEssential: record.isEssential, priority: record.priority, isManifest: download is ManifestDownload,
+      state: download.ownState.rawValue)
+  }
+
+  /// Whether the object says the same of it. A record never changes: otherwise another object is needed.
+  func describes(_ download: BADownload) -> Bool {
+    let record = download.record
+    return record.identifier == identifier && record.isEssential == isEssential && record.priority == priority
+      && download is ManifestDownload == isManifest
   }
 }

@@ -44,7 +44,7 @@ final class KnownDownloads: Sendable {
   func object(for value: DownloadValue, state: BADownload.State? = nil) -> BADownload {
     let state = state ?? BADownload.State(rawValue: value.state) ?? .created
     return table.withLock { table in
-      if let known = table.entries[value.uniqueIdentifier]?.download, known.isSame(as: value) {
+      if let known = table.entries[value.uniqueIdentifier]?.download, value.describes(known) {
         known.move(to: state)
         return known
       }
@@ -55,13 +55,5 @@ final class KnownDownloads: Sendable {
       table.add(made)
       return made
     }
-  }
-}
-
-extension BADownload {
-  /// A record never changes, so that a download of which the service knows better needs another object.
-  fileprivate func isSame(as value: DownloadValue) -> Bool {
-    record.identifier == value.identifier && record.isEssential == value.isEssential
-      && record.priority == value.priority && self is ManifestDownload == value.isManifest
   }
 }

@@ -15,7 +15,7 @@ extension ServiceLink {
     try check(download)
     let ended = downloads.beginAnew(download)
     let operation = "Scheduling the download '\(download.record.identifier)'"
-    do { try add(download, by: .schedule(download: download.value), operation) } catch {
+    do { try add(download, by: .schedule(download: DownloadValue(download)), operation) } catch {
       if let ended { download.moveOn(from: [.created], to: ended) }
       throw error
     }
@@ -26,7 +26,7 @@ extension ServiceLink {
     let identifier = download.record.identifier
     guard isActive else { throw FrameworkError.foregroundFromInactiveProcess(identifier) }
     let operation = "Starting the download '\(identifier)' in the foreground"
-    try add(download, by: .startForeground(download: download.value), operation)
+    try add(download, by: .startForeground(download: DownloadValue(download)), operation)
   }
 
   func cancel(_ download: BADownload) throws {

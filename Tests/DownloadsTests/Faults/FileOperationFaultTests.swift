@@ -148,11 +148,20 @@ import Testing
 }
 
 /// Holds threads back while it isn't open.
-final class Latch: Sendable {
-  private let state = Mutex(false)
+final class Latch: @unchecked Sendable {
+  // @unchecked: the condition's lock is held wherever it is read or changed.
+  private var state = false
+  private let condition = NSCondition()
 
-  func wait() { while !isOpen { usleep(500) } }
-  var isOpen: Bool { state.withLock { $0 } }
-  func open() { state.withLock { $0 = true } }
-  func close() { state.withLock { $0 = false } }
+  func wait() { condition.withLock { while !state { condition.wait() } } }
+  var isOpen: Bool { condition.withLock { state } }
+  func open() { set(true) }
+  func close() { set(false) }
+
+  private func set(_ isOpen: Bool) {
+    condition.withLock {
+      state = isOpen
+      condition.broadcast()
+    }
+  }
 }
