@@ -11,16 +11,13 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
   package var changes: [Change] = []
   package var isWider: Bool { changes.contains(where: \.isWider) }
 
-  package init(from old: Policy, to new: Policy) {
+  /// `real`: a path without symbolic links, on this machine: what is granted by a link's name is what it leads to.
+  package init(from old: Policy, to new: Policy, real: (String) -> String = { $0 }) {
     own(old, new)
-    paths(old, new)
-    for path in Set(old.codePaths).symmetricDifference(new.codePaths).sorted() {
-      let isNew = new.codePaths.contains(path)
-      add(
-        isNew,
-        "\(path): \(isNew ? "read, and code that may be mapped while it runs" : "no longer read, nor code that may be mapped")"
-      )
-    }
+    let (followed, links) = old.following(real)
+    let (newFollowed, newLinks) = new.following(real)
+    paths(followed, newFollowed, links.merging(newLinks) { $1 })
+    mappedCode(followed, newFollowed)
     code(old, new)
     if old.processes != new.processes {
       add(new.processes > old.processes, "processes beside its own: \(new.processes), was \(old.processes)")
@@ -39,16 +36,35 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
   }
 
   /// Access is the same below a grant up to the next one, so that the grants of both are all there is to look at.
-  private mutating func paths(_ old: Policy, _ new: Policy) {
-    for path in Set(old.grants).union(new.grants).sorted() {
+  private mutating func paths(_ old: Policy, _ new: Policy, _ links: [String: String]) {
+    let grants = Set(old.grants).union(new.grants)
+    for path in grants.sorted() {
       let (was, now) = (old.access(to: path), new.access(to: path))
       // What may be mapped as code may be read.
-      let isSaid = old.codePaths.contains(path) != new.codePaths.contains(path) && max(was, now) == .read
+      let isSaid = old.mapsCode(at: path) != new.mapsCode(at: path) && max(was, now) == .read
       guard was != now, !isSaid else { continue }
       // Said of the folder that it lies in.
-      let parents = Set(old.grants).union(new.grants).filter { path.hasPrefix($0 + "/") }
+      let parents = grants.filter { path.hasPrefix($0 + "/") }
       if parents.contains(where: { old.access(to: $0) == was && new.access(to: $0) == now }) { continue }
-      add(now > was, "\(path): \(now.words), was \(was.words)")
+      // Said of the link.
+      let link = links[path]
+      if let link, old.access(to: link) == was, new.access(to: link) == now { continue }
+      add(now > was, "\(path)\(link.map { ", which \($0) leads to" } ?? ""): \(now.words), was \(was.words)")
+    }
+  }
+
+  private mutating func mappedCode(_ old: Policy, _ new: Policy) {
+    let grants = Set(old.grants).union(new.grants)
+    for path in grants.sorted() {
+      let (was, now) = (old.mapsCode(at: path), new.mapsCode(at: path))
+      let parents = grants.filter { path.hasPrefix($0 + "/") }
+      guard was != now, !parents.contains(where: { old.mapsCode(at: $0) == was && new.mapsCode(at: $0) == now }) else {
+        continue
+      }
+      let lost =
+        new.access(to: path) >= .read
+        ? "read, and no longer code that may be mapped" : "no longer read, nor code that may be mapped"
+      add(now, "\(path): \(now ? "read, and code that may be mapped while it runs" : lost)")
     }
   }
 
@@ -144,6 +160,21 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
 }
 
 extension Policy {
+  /// With what links among the granted paths lead to, and which link leads there.
+  fileprivate func following(_ real: (String) -> String) -> (Policy, links: [String: String]) {
+    var (policy, links) = (self, [String: String]())
+    func add(_ list: WritableKeyPath<Policy, [String]>) {
+      for path in self[keyPath: list] {
+        let place = real(path)
+        if place == path || policy[keyPath: list].contains(place) { continue }
+        policy[keyPath: list].append(place)
+        links[place] = path
+      }
+    }
+    for list in [\Policy.read, \.write, \.libraries, \.list] { add(list) }
+    return (policy, links)
+  }
+
   /// System calls that end the run.
   fileprivate var killing: Set<String> { Set(systemCalls.onDenied.filter { $0.value == .kill }.keys) }
 

@@ -22,6 +22,8 @@ package enum PolicyWarnings {
     package var isDevice: (String) -> Bool
     /// Whether it is a folder that every user may write to.
     package var isOpenToAll: (String) -> Bool = { _ in false }
+    /// Without symbolic links; the path itself where it leads to nothing.
+    package var real: (String) -> String = { $0 }
     /// A policy with the paths that its patterns stand for.
     package var resolve: (Policy) -> Result<Policy, HostError>
 
@@ -36,6 +38,7 @@ package enum PolicyWarnings {
       var machine = Machine(
         exists: { Files.exists($0) }, isDevice: { (try? Files.identity(of: $0))?.isDevice ?? false },
         resolve: { policy in Result { () throws(HostError) in try PatternExpansion.resolved(policy) } })
+      machine.real = { path in (try? Files.real(path)) ?? path }
       machine.isOpenToAll = { path in
         (try? Files.identity(of: path)).map { $0.isDirectory && $0.mode & S_IWOTH != 0 } ?? false
       }
@@ -58,10 +61,10 @@ package enum PolicyWarnings {
       if policy.read.contains(path), policy.write.contains(path) {
         warn("\(path) is under read and under write; write has both")
       }
-      let parent = path.split(separator: "/").dropLast().reduce(into: [""]) { $0.append("\($0.last ?? "")/\($1)") }.last
-      if let parent, !parent.isEmpty, !policy.codePaths.contains(path),
-        policy.access(to: parent) == policy.access(to: path)
-      {
+      if let reason = refusal(of: path, policy, machine) {
+        warn("\(path) \(reason): a run with this policy is refused")
+      }
+      if hasNoEffect(path, policy, machine) {
         warn("\(path) has no effect: a folder that it lies in is granted already")
       }
       if secrets.contains(path) {
@@ -88,6 +91,29 @@ package enum PolicyWarnings {
       found.append(Warning(message: "onDenied.\(name): deny is what holds anyway"))
     }
     return found
+  }
+
+  private static func parent(of path: String) -> String? {
+    path.lastIndex(of: "/").flatMap { $0 == path.startIndex ? nil : String(path[..<$0]) }
+  }
+
+  /// Why no run has a policy that grants this path as it does; nil: one may.
+  private static func refusal(of path: String, _ policy: Policy, _ machine: Machine) -> String? {
+    if RunnerView.links.contains(path) { return "is the runtime's, which every plugin may read" }
+    if let reason = RevealingFolder.rejectionReason(forReal: machine.real(path)) { return reason }
+    guard policy.list.contains(path), let parent = parent(of: path),
+      let holder = policy.grants.first(where: { parent == $0 || parent.hasPrefix($0 + "/") }),
+      policy.access(to: parent) > .list
+    else { return nil }
+    return RevealingFolder.rejectionReason(forListedIn: holder)
+  }
+
+  private static func hasNoEffect(_ path: String, _ policy: Policy, _ machine: Machine) -> Bool {
+    guard let parent = parent(of: path), policy.access(to: parent) == policy.access(to: path),
+      policy.mapsCode(at: parent) == policy.mapsCode(at: path)
+    else { return false }
+    // What a link in a granted folder leads to is granted by the link's own line alone.
+    return machine.real(path) == machine.real(parent) + path[parent.endIndex...]
   }
 
   /// What only shows where patterns have become paths.

@@ -232,6 +232,11 @@ package struct Remedy: Sendable, Equatable {
       return Remedy(line: writing(nil, policy, ["$CONTAINER"]), words: "lets it change its container")
     }
     if holds(RunnerView.temporary) {
+      guard !policy.writesTemporary else {
+        return Remedy(
+          line: nil,
+          words: "its \(RunnerView.temporary) is a folder of its own, and what the machine's holds isn't in it")
+      }
       return Remedy(line: writing(nil, policy, ["$TMP"]), words: "lets it write in its scratch folder")
     }
     if holds(RunnerView.bundle) || holds(RunnerView.manifest) {

@@ -253,7 +253,9 @@ struct PolicyDiffCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      let difference = PolicyDifference(from: try PolicyInput.policy(at: old), to: try PolicyInput.policy(at: new))
+      let difference = PolicyDifference(from: try PolicyInput.policy(at: old), to: try PolicyInput.policy(at: new)) {
+        path in (try? Files.real(path)) ?? path
+      }
       if json {
         try Output.json(difference)
       } else {

@@ -74,6 +74,7 @@ struct RecordingAttempt {
       policy.patterns = [PatternGrant(.read, pattern, isOptional: true)]
       return try? PatternExpansion.resolved(policy).read
     }
+    machine.hops = { LinkHops.all(from: $0, link: Files.link) }
     machine.isDevice = { path in (try? Files.identity(of: path))?.isDevice ?? false }
     return machine
   }

@@ -85,6 +85,78 @@ import Testing
     }
   }
 
+  /// What a policy lets happen, what of it is reported, and what recording comes to.
+  @Test(
+    "links in a folder that is listed are reported as the kernel decides, and recorded until the result is the same")
+  func links() throws {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    for folder in ["names", "out/deep/v1", "out/k"] {
+      try FileManager.default.createDirectory(atPath: "\(data)/\(folder)", withIntermediateDirectories: true)
+    }
+    for file in ["out/x", "names/file", "out/deep/v1/f"] { try Self.write("\(data)/\(file)") }
+    for (link, target) in [
+      ("names/link", "../out/x"), ("out/deep/cur", "\(data)/out/k/cur"), ("out/k/cur", "\(data)/out/deep/v1"),
+    ] {
+      try FileManager.default.createSymbolicLink(atPath: "\(data)/\(link)", withDestinationPath: target)
+    }
+    let source = """
+      #include <dirent.h>
+      #include <sys/stat.h>
+      int sizes(const char *folder) {
+        DIR *all = opendir(folder);
+        int sum = 0;
+        for (struct dirent *entry; all && (entry = readdir(all));) {
+          char path[512];
+          struct stat status;
+          if (entry->d_name[0] == '.') continue;
+          snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+          if (stat(path, &status)) sum += 1000; else sum += status.st_size;
+        }
+        return all ? sum : -1;
+      }
+      int opens(const char *folder, const char *name) { return has(folder, name); }
+      int read_link(const char *path) { char target[512]; return readlink(path, target, sizeof target); }
+      int enters(const char *path) { return chdir(path); }
+      """
+    try LibraryTests.compile("\(Self.has)\n\(source)", "-o l.so", in: data)
+    let library = "\(data)/l.so"
+    func seen(_ call: [String], _ files: String) throws -> Workspace.Finished {
+      let policy = "\(data)/given.yaml"
+      try "version: 2\nfiles: {\(files)}\n".write(toFile: policy, atomically: true, encoding: .utf8)
+      return try Workspace.run(["call", library] + call + ["--observe", "--policy", policy])
+    }
+    // What gets through isn't reported as denied, and what doesn't is.
+    let opened = try seen(
+      ["opens", "i32(cstring,cstring)", "\(data)/names", "link"], "list: [\(data)/names], read: [\(data)/out/x]")
+    #expect(opened.output == "1\n" && !opened.errors.contains("denied"), "\(opened)")
+    let above = try seen(["enters", "i32(cstring)", data], "list: [\(data)/names]")
+    #expect(above.output == "0\n" && !above.errors.contains("denied"), "\(above)")
+    let missed = try seen(["sizes", "i32(cstring)", "\(data)/names"], "list: [\(data)/names]")
+    #expect(missed.output == "1001\n" && missed.errors.contains("(\(data)/names/link)"), "\(missed)")
+    // A folder in one that is read can't be listed only.
+    let within = try seen(["enters", "i32(cstring)", data], "read: [\(data)/out], list: [\(data)/out/k]")
+    #expect(within.status == 64 && within.errors.contains("\(data)/out/k, which the policy grants under 'list'"))
+    // Recording grants what is behind the links, and nothing that every plugin has.
+    for (call, value) in [
+      (["sizes", "i32(cstring)", "\(data)/names"], "2\n"),
+      (["opens", "i32(cstring,cstring)", "\(data)/out/deep/cur", "f"], "1\n"),
+      (["read_link", "i32(cstring)", "/lib"], "7\n"),
+    ] {
+      let call = ["call", library] + call
+      let end = try Workspace.run(["policy", "record", "--output", "\(data)/p.yaml"] + call)
+      let again = try Workspace.run(call + ["--policy", "\(data)/p.yaml", "--observe"])
+      #expect(end.status == 0 && again.output == value && !again.errors.contains("denied"), "\(end) \(again)")
+    }
+    // A link that leads through a place that isn't granted, out of a folder that is.
+    let policy = "\(data)/given.yaml"
+    try "version: 2\nfiles: {read: [\(data)/out/deep]}\n".write(toFile: policy, atomically: true, encoding: .utf8)
+    let call = ["call", library, "opens", "i32(cstring,cstring)", "\(data)/out/deep/cur", "f", "--policy"]
+    let end = try Workspace.run(["policy", "record", "--output", "\(data)/p.yaml"] + call + [policy])
+    let again = try Workspace.run(call + ["\(data)/p.yaml", "--observe"])
+    #expect(end.status == 0 && again.output == "1\n" && !again.errors.contains("denied"), "\(end) \(again)")
+  }
+
   @Test("who opens more files than its limit is told so, and recording finds how many are enough") func openFiles()
     throws
   {

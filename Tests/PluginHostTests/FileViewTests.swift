@@ -85,6 +85,33 @@ import Testing
     #expect(view().refuses("/etc/x", to: call) && view().refuses("/etc/x", to: "openat", makesFile: true))
   }
 
+  @Test(
+    "in a folder that is listed, what a link leads to decides, and the folders above are there",
+    arguments: [
+      ("/srv/names/shown", "openat", true, false), ("/srv/names/shown", "newfstatat", true, false),
+      ("/srv/names/hidden", "openat", true, true), ("/srv/names/hidden", "newfstatat", true, true),
+      ("/srv/names/hidden", "newfstatat", false, false), ("/srv/names/hidden", "readlinkat", false, false),
+      ("/srv/names/gone", "access", true, false), ("/srv/names/file", "openat", true, true),
+      ("/srv/names/file", "newfstatat", true, false), ("/srv", "newfstatat", true, false),
+      ("/srv", "openat", true, true), ("/srv/others", "newfstatat", true, true),
+    ])
+  func listed(path: String, call: String, followsLast: Bool, isRefused: Bool) {
+    let links = [
+      "/srv/names/shown": "../data/x", "/srv/names/hidden": "/etc/shadow", "/srv/names/gone": "nothing/here",
+    ]
+    let view = FileView(
+      shown: RunnerView.runtime + ["/srv/data/x"], listed: ["/srv/names"], temporary: "/tmp", hidesFiles: true,
+      hasLandlock: true, disk: .init(link: { links[$0] }, isOnMachine: { _ in false }, isInside: { _ in true }))
+    #expect(view.refuses(path, to: call, followsLast: followsLast) == isRefused)
+  }
+
+  @Test("links that every view has are read, and followed to what they lead to", arguments: ["/lib", "/etc/localtime"])
+  func ownLinksOfTheView(path: String) {
+    #expect(!view().refuses(path, to: "readlinkat", followsLast: false))
+    #expect(!view().refuses(path, to: "newfstatat") && !view().refuses(path, to: "openat"))
+    #expect(view().refuses(path + "2", to: "readlinkat", followsLast: false))
+  }
+
   @Test("without a mount namespace Landlock refuses to open and lets everything be looked at") func landlockAlone() {
     let view = view(hidesFiles: false)
     #expect(view.refuses("/etc/shadow", to: "open") && !view.refuses("/etc/shadow", to: "stat"))

@@ -1,3 +1,4 @@
+import Foundation
 import HostProtocol
 import LinuxSystem
 import Sandbox
@@ -18,6 +19,40 @@ import Testing
       Issue.record("granted")
     } catch {
       #expect("\(error)".contains("grant folders that hold them"))
+    }
+  }
+
+  @Test(
+    "a folder in one that is read isn't listed only, by whatever name",
+    arguments: [
+      ("read", "a", "a/b", true), ("write", "a", "a/b", true), ("execute", "a", "a/b", true),
+      ("list", "a", "a/b", false),
+      ("read", "a/b", "a", false), ("read", "a", "link", true), ("read", "a", "a", true), ("read", "a", "c", false),
+      ("read", "a", "/usr/share/zoneinfo", true),
+    ])
+  func listedWithin(key: String, outer: String, inner: String, isRefused: Bool) throws {
+    let folder = try Files.temporaryDirectory(in: NSTemporaryDirectory(), prefix: "outrider-listed-")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for name in ["a/b", "c"] {
+      try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+    }
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/a/link", withDestinationPath: "b")
+    func path(_ name: String) -> String {
+      name.hasPrefix("/") ? name : "\(folder)/\(name == "link" ? "a/link" : name)"
+    }
+    var policy = Policy()
+    switch key {
+    case "write": policy.write = [path(outer)]
+    case "execute": policy.libraries = [path(outer)]
+    case "list": policy.list = [path(outer)]
+    default: policy.read = [path(outer)]
+    }
+    policy.list.append(path(inner))
+    do {
+      _ = try Grant.all(of: policy, writable: [], machine: Self.machine)
+      #expect(!isRefused)
+    } catch {
+      #expect(isRefused && "\(error)".contains("of which more than names may be read"), "\(error)")
     }
   }
 

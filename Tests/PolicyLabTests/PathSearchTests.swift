@@ -20,6 +20,52 @@ import Testing
     }
   }
 
+  @Test("files that are links out of a folder keep their names where others are folded") func foldedLinks() throws {
+    var bounds = PolicyRecorder.Bounds()
+    bounds.filesOfFolder = 2
+    var machine = Self.machine
+    machine.real = { $0.hasPrefix("/data/link") ? "/else" + $0.dropFirst(5) : $0 }
+    for (names, read) in [
+      (["link1", "link2", "link3", "a"], ["/data/a", "/data/link1", "/data/link2", "/data/link3"]),
+      (["link1", "a", "b"], ["/data"]),
+    ] {
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      let denials = names.map { Self.file("/data/\($0)") }
+      guard case .run(let policy) = recorder.handle([Self.observed(.returned, denials)], on: machine) else {
+        throw MissingStep()
+      }
+      #expect(policy.read == read)
+    }
+  }
+
+  @Test("each name on the way of a chain of links is granted until what it leads to is there") func hops() throws {
+    var machine = Self.machine
+    machine.hops = { $0 == "/data/d/cur/f" ? ["/other/cur/f", "/data/d/v1/f"] : [] }
+    var base = Policy()
+    base.read = ["/data/d"]
+    var recorder = PolicyRecorder(base: base)
+    let denied = Self.observed(.returned, [Self.file("/data/d/cur/f")])
+    guard case .run(let policy) = recorder.handle([denied], on: machine) else { throw MissingStep() }
+    #expect(policy.read == ["/data/d", "/other/cur/f"])
+    guard case .run = recorder.handle([denied], on: machine),
+      case .finished(let end) = recorder.handle([denied], on: machine)
+    else { throw MissingStep() }
+    #expect(end.note?.contains("is granted, and still denied") == true)
+  }
+
+  @Test(
+    "the names by which a path is followed",
+    arguments: [
+      ("/a/b", []), ("/l/x", ["/t/x"]), ("/c/x", ["/k/x", "/a/v/x"]), ("/r/x", ["/s/x"]), ("/r/u/x", ["/s/u/x", "/x"]),
+      ("/loop", []), ("/o/x", ["/a/v/x"]),
+    ] as [(String, [String])])
+  func linkHops(path: String, names: [String]) {
+    let links = [
+      "/l": "t", "/c": "/k", "/k": "a/v", "/r": "./s", "/s/u": "../", "/loop": "loop", "/o": "k/../v", "/a/v": "",
+    ].filter { !$0.value.isEmpty }
+    #expect(LinkHops.all(from: path) { links[$0] } == names)
+  }
+
   @Test("what lies in a folder that has taken the place of its files has no line of its own") func held() throws {
     var bounds = PolicyRecorder.Bounds()
     bounds.filesOfFolder = 3

@@ -47,10 +47,17 @@ enum PolicySeed {
 
   @Test("no path that becomes accessible goes unsaid", arguments: [PolicySeed.current]) func complete(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
+    /// What holds the most of the path decides.
+    func isCode(_ path: String, _ policy: Policy) -> Bool {
+      let holders = (policy.read + policy.write + policy.libraries).filter { path == $0 || path.hasPrefix($0 + "/") }
+      return holders.max { $0.count < $1.count }.map(policy.libraries.contains) ?? false
+    }
     let probes = ["/a", "/a/x", "/a/b", "/a/b/c", "/a/b/c/d", "/ab", "/abc", "/d", "/d/e", "/d/e/f", "/z"]
     for _ in 0..<2000 {
       let (a, b) = (Self.random(&random), Self.random(&random))
-      let grows = probes.contains { b.access(to: $0) > a.access(to: $0) } || !Set(b.libraries).isSubset(of: a.libraries)
+      let grows = probes.contains {
+        b.access(to: $0) > a.access(to: $0) || isCode($0, b) && !isCode($0, a)
+      }
       var (bare, wide) = (Policy(), Policy())
       (bare.read, bare.write, bare.libraries) = (a.read, a.write, a.libraries)
       (wide.read, wide.write, wide.libraries) = (b.read, b.write, b.libraries)
@@ -143,6 +150,25 @@ enum PolicySeed {
         "+ runs without seccomp", "+ socket fails and no longer ends the run",
         "- wall 10 s, was 30 s", "+ memory 16 MiB, was 8 MiB",
       ])
+  }
+
+  @Test("what a granted link leads to is compared, and code where another grant takes it away") func places() throws {
+    func policy(_ files: String) throws -> Policy {
+      try Policy(parsing: "version: 2\nfiles: {\(files)}\nexecutableMemory: later\n", file: "p")
+    }
+    func changes(_ old: String, _ new: String) throws -> [String] {
+      PolicyDifference(from: try policy(old), to: try policy(new)) { $0 == "/srv/a/ssl" ? "/etc/ssl" : $0 }
+        .changes.map { ($0.isWider ? "+ " : "- ") + $0.text }
+    }
+    let (folder, link) = ("read: [/srv/a]", "read: [/srv/a, /srv/a/ssl]")
+    #expect(try changes(folder, link) == ["+ /etc/ssl, which /srv/a/ssl leads to: read, was nothing"])
+    #expect(try changes(link, folder) == ["- /etc/ssl, which /srv/a/ssl leads to: nothing, was read"])
+    #expect(try changes(link, link).isEmpty && changes(folder, "read: [/srv/a, /srv/a/b]").isEmpty)
+    #expect(try changes("read: [/etc/ssl, /srv/a]", "read: [/etc/ssl, /srv/a, /srv/a/ssl]").isEmpty)
+    #expect(try changes("read: [/srv/b]", "read: [/srv/a/ssl, /srv/b]") == ["+ /srv/a/ssl: read, was nothing"])
+    let (code, read) = ("execute: [/srv/x]", "execute: [/srv/x], read: [/srv/x/y]")
+    #expect(try changes(code, read) == ["- /srv/x/y: read, and no longer code that may be mapped"])
+    #expect(try changes(read, code) == ["+ /srv/x/y: read, and code that may be mapped while it runs"])
   }
 
   @Test("a narrower grant within a wider one counts") func nested() throws {

@@ -19,6 +19,28 @@ import Testing
     #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
   }
 
+  @Test(
+    "what every run refuses, and what has an effect, is told from what hasn't",
+    arguments: [
+      ("read: [/lib]", "is the runtime's"), ("read: [/etc/localtime]", "is the runtime's"),
+      ("read: [/proc/self/mem]", "shows what a process"), ("read: [/srv/process]", "shows what a process"),
+      ("list: [/srv/a/b], read: [/srv/a]", "lies in /srv/a, of which more than names"),
+      ("list: [/srv/a, /srv/a/b]", "has no effect"), ("list: [/srv/a], read: [/srv/a/b]", nil),
+      // A link that leads out of what is granted, and one within a folder of code that is read alone.
+      ("read: [/srv/a, /srv/a/link]", nil), ("read: [/srv/a, /srv/a/b]", "has no effect"),
+      ("read: [/srv/a/b], execute: [/srv/a]", nil), ("execute: [/srv/a, /srv/a/b]", "has no effect"),
+    ] as [(String, String?)])
+  func effects(files: String, words: String?) throws {
+    var machine = PolicyWarnings.Machine { _ in true }
+    let links = ["/srv/a/link": "/etc/ssl", "/srv/process": "/proc/1/environ"]
+    machine.real = { links[$0] ?? $0 }
+    let policy = try Policy(
+      parsing: "version: 2\nfiles: {\(files)}\n" + (files.contains("execute") ? "executableMemory: later\n" : ""),
+      file: "p")
+    let found = PolicyWarnings.find(policy, on: machine).map(\.message)
+    #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
+  }
+
   @Test("a folder of every user is warned of where it may be written, and not where it is read") func openToAll() throws
   {
     func warnings(_ text: String) throws -> [PolicyWarnings.Warning] {

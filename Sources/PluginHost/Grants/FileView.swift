@@ -51,7 +51,8 @@ struct FileView {
     runFolders = shown.filter(RunnerView.isOwn)
     // Without a mount namespace all of the machine's links are there.
     machines = GrantPlaces(
-      [], runtime: hidesFiles ? shown.filter { $0 != temporary && !RunnerView.isOwn($0) } : [""], link: disk.link)
+      [], runtime: hidesFiles ? (shown + listed).filter { $0 != temporary && !RunnerView.isOwn($0) } : [""],
+      link: disk.link)
   }
 
   /// What these name needn't be there.
@@ -97,8 +98,10 @@ struct FileView {
     if listed.contains(where: { Self.holds($0, place) }) {
       return !SystemCalls.looks.contains(call) && !disk.isFolder(place)
     }
+    // Links of the view's own, which are followed unless the call means them.
+    if hidesFiles, RunnerView.links.contains(place), SystemCalls.looks.contains(call) { return false }
     // A folder that leads to something is there, empty but for that; to list it is refused.
-    let leads = shown.contains { Self.holds(place, $0) }
+    let leads = (shown + listed).contains { Self.holds(place, $0) }
     guard SystemCalls.looks.contains(call) else { return !leads || hasLandlock }
     return hidesFiles && !leads
   }

@@ -70,7 +70,19 @@ struct Grant {
           path: path, place: place, identity: identity, isWritable: key == "write", mapsCode: key == "execute",
           isListed: key == "list"))
     }
+    try checkLists(grants, machine)
     return try innermostLast(grants, machine)
+  }
+
+  /// Landlock's rules only add to those of the folders around: a folder in one that is read can't be listed only.
+  private static func checkLists(_ grants: [Grant], _ machine: Machine) throws(HostError) {
+    let runtime = RunnerView.runtime + machine.hello.runtime
+    for grant in grants where grant.isListed {
+      let outer = grants.filter { !$0.isListed }.map(\.place) + runtime
+      guard let holder = outer.first(where: { grant.place == $0 || grant.place.hasPrefix($0 + "/") }) else { continue }
+      throw .usage(
+        "\(grant.path), which the policy grants under 'list', \(RevealingFolder.rejectionReason(forListedIn: holder))")
+    }
   }
 
   /// What is attached later lies over what was there: a part of a granted folder is as its own grant says.

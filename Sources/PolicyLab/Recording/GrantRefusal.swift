@@ -31,6 +31,7 @@ struct GrantRefusal {
   }
 
   func reason(named path: String, _ access: PathAccess) -> String? {
+    if RunnerView.links.contains(path) { return "every plugin has it" }
     // The names in a folder show nothing of what lies in it.
     if let holder = denied.first(where: {
       path == $0 || path.hasPrefix($0 + "/") || access > .list && $0.hasPrefix(path + "/")
@@ -50,6 +51,9 @@ struct GrantRefusal {
   static func reason(forChanging path: String) -> String? {
     func holds(_ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
     if RunnerView.runtime.contains(where: holds) { return "no policy lets a plugin change the runtime" }
+    if holds(RunnerView.temporary) {
+      return "a plugin's \(RunnerView.temporary) is a folder of its own, without what the machine's holds"
+    }
     return RunnerView.own.contains(where: holds) ? "the plugin may only read it" : nil
   }
 }

@@ -69,12 +69,12 @@ struct PathSearch {
       Self.grant(path, access, &policy)
       hasGrown = true
     }
-    // A link in a folder that is granted leads out of it.
+    // A link in a folder that is granted leads out of it, and so may what it leads to.
     for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
-      let real = machine.real(path)
-      guard real != path, policy.access(to: real) < access, refusal.reason(named: real, access) == nil else { continue }
-      Self.grant(real, access, &policy)
-      followed.append((path, real))
+      let hop = machine.hops(path).first { policy.access(to: $0) < access }
+      guard let hop, refusal.reason(named: hop, access) == nil else { continue }
+      Self.grant(hop, access, &policy)
+      followed.append((path, hop))
     }
     for (path, real) in followed { recording.follow(path, to: real) }
     hasGrown = hasGrown || !followed.isEmpty
@@ -89,8 +89,13 @@ struct PathSearch {
 
   /// What lies in a folder that has taken the place of its files since has no line of its own.
   private func dropHeld(_ policy: inout Policy) {
-    guard bounds.filesOfFolder != nil else { return }
     let all = policy
+    // No run has a folder to be listed in one that is read.
+    policy.list.removeAll { path in
+      guard !base.list.contains(path), let parent = Self.parent(of: path) else { return false }
+      return all.access(to: parent) > .list
+    }
+    guard bounds.filesOfFolder != nil else { return }
     policy.read.removeAll { path in
       guard !base.read.contains(path), let parent = Self.parent(of: path) else { return false }
       return all.access(to: parent) == .read
@@ -174,8 +179,13 @@ struct PathSearch {
     guard let count = bounds.filesOfFolder else { return }
     // With those of earlier rounds.
     let all = found.keys + policy.read.filter { !base.read.contains($0) }
-    for (folder, paths) in Dictionary(grouping: all, by: { Self.parent(of: $0) ?? "/" })
-    where Set(paths).count >= count && refusal.reason(for: folder, .read, machine) == nil {
+    // Who sees a folder sees none of what its links lead to.
+    func isHere(_ path: String, _ folder: String) -> Bool {
+      machine.real(path) == machine.real(folder) + path.dropFirst(folder.utf8.count)
+    }
+    for (folder, all) in Dictionary(grouping: all, by: { Self.parent(of: $0) ?? "/" }) {
+      let paths = all.filter { isHere($0, folder) }
+      guard Set(paths).count >= count, refusal.reason(for: folder, .read, machine) == nil else { continue }
       let isAllRead = paths.allSatisfy { (found[$0] ?? .read) == .read }
       guard isAllRead else { continue }
       for path in paths {

@@ -15,6 +15,8 @@ package struct PolicyRecorder {
     /// Whether it is a file that users besides its owner and its group may not read.
     package var isPrivate: (String) -> Bool
     package var isDevice: (String) -> Bool = { _ in false }
+    /// The names by which the kernel comes from a path to what it leads to, one link after the other.
+    package var hops: (String) -> [String]
     /// What a pattern stands for; nil: more than a policy can have.
     package var matches: (PathPattern) -> [String]? = { _ in nil }
 
@@ -23,6 +25,7 @@ package struct PolicyRecorder {
       isPrivate: @escaping (String) -> Bool = { _ in false }
     ) {
       (self.kind, self.real, self.isPrivate) = (kind, real, isPrivate)
+      hops = { path in real(path) == path ? [] : [real(path)] }
     }
   }
 
