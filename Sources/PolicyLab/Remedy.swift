@@ -75,7 +75,7 @@ package struct Remedy: Sendable, Equatable {
       self = Self.network(
         policy, "gives it two ends of a TCP connection within its run; it can connect to nothing else")
     case _ where Observed.Denial(denial) { _ in true }.wantsWrittenCode:
-      self = Remedy(line: "executableMemory: jit", words: "lets it run code that it has written itself")
+      self = Remedy(line: WrittenCodeSearch.line, words: "lets it run code that it has written itself")
     case _ where SocketPairs.isConnecting(denial.operation, denial.target) && !policy.hasNetwork:
       self = Self.network(
         policy,

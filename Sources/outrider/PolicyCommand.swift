@@ -39,10 +39,12 @@ enum PolicyInput {
     do throws(YAMLFileError) {
       return try PolicyFile(parsing: text, file: path) { (parent) throws(PolicyFile.Unreadable) in
         do throws(SystemCallError) {
-          return String(decoding: try Files.content(of: parent, limit: 1 << 20), as: UTF8.self)
+          let content = try Files.content(of: parent, limit: 1 << 20)
+          if let text = String(validating: content, as: UTF8.self) { return text }
         } catch {
           throw PolicyFile.Unreadable(reason: SystemCallError.message(error.code))
         }
+        throw PolicyFile.Unreadable(reason: notText)
       }
     } catch {
       throw Failure(64, error.description)
@@ -69,8 +71,14 @@ enum PolicyInput {
   }
 
   static func text(of path: String, limit: Int = 1 << 20) throws -> String {
-    String(decoding: try InputFile.content(of: path, limit: limit), as: UTF8.self)
+    let content = try InputFile.content(of: path, limit: limit)
+    guard let text = String(validating: content, as: UTF8.self) else {
+      throw Failure(64, "\(Printable.text(path)): \(notText)")
+    }
+    return text
   }
+
+  private static let notText = "isn't text in UTF-8"
 }
 
 struct PolicyCheckCommand: AsyncParsableCommand {

@@ -38,8 +38,9 @@ struct PolicyRecordCommand: AsyncParsableCommand {
 
       With --processes it may start processes, and the programs that it executes are granted.
 
-      What needs a review is listed and not granted: homes, /proc, /run, /etc/shadow, whole folders of the \
-      system. A policy that has it already, given with --policy to 'call' and 'run' or to this command for test files, \
+      What needs a review is listed and not granted: homes, /proc, /sys, /run, /etc/shadow, whole folders of the \
+      system, code that the plugin has written itself. --allow grants what lies in a folder all the same, and --jit \
+      such code. A policy that has it already, given with --policy to 'call' and 'run' or to this command for test files, \
       is where recording starts from.
 
       Stopped with Ctrl-C it writes what it has found by then.
@@ -53,6 +54,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
         outrider policy record --output sqlite.yaml sqlite.test.yaml
         outrider policy record --glob call ./viewer.so show 'i32(cstring)' /srv/pages
         outrider policy record --network call ./client.so refresh 'i32()'
+        outrider policy record --allow /proc --allow /sys call ./blas.so init 'i32()'
       """)
 
   @Option(help: "Write the policy to this file instead of standard output.", completion: .file()) var output: String?
@@ -63,6 +65,10 @@ struct PolicyRecordCommand: AsyncParsableCommand {
   @Flag(help: "Grant a pattern in the place of paths that differ in a part of one name.") var glob = false
   @Flag(help: "Grant the hosts and ports that it connects to, and let it.") var network = false
   @Flag(help: "Grant the processes and programs that it starts.") var processes = false
+  @Option(
+    help: ArgumentHelp("Grant in this folder what needs a review otherwise; may be repeated.", valueName: "folder"))
+  var allow: [String] = []
+  @Flag(help: "Grant it to run code that it has written itself.") var jit = false
   @Option(help: "The most rounds that search; one or two more show that what was found is enough.") var rounds = 16
   @Option(help: "The most memory to try with.") var maxMemory = "1GiB"
   @Option(help: "The longest time to try with.") var maxTime = "60s"
@@ -76,6 +82,10 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       throw ValidationError("name what to run: call …, run … or test files")
     }
     guard (1...100).contains(rounds) else { throw ValidationError("--rounds is a number from 1 to 100") }
+    for folder in allow where !folder.hasPrefix("/") || folder == "/" || folder.split(separator: "/").contains("..") {
+      throw ValidationError(
+        "--allow '\(Printable.text(folder, limit: 200))' isn't the absolute path of a folder below /")
+    }
     guard folderFrom.map({ $0 >= 2 }) ?? true else { throw ValidationError("--folder-from is a number from 2") }
   }
 
@@ -105,6 +115,8 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     bounds.usesPatterns = glob
     bounds.grantsNetwork = network
     bounds.grantsProcesses = processes
+    bounds.grantsWrittenCode = jit
+    bounds.reviewed = Set(allow.map { "/" + $0.split(separator: "/").joined(separator: "/") })
     guard let memory = Quantity.bytes(maxMemory) else {
       throw Failure(64, "--max-memory '\(maxMemory)' isn't a size, for example 256MiB")
     }
@@ -166,6 +178,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       recording,
       command: "outrider policy record " + (folderFrom.map { "--folder-from \($0) " } ?? "")
         + (glob ? "--glob " : "") + (network ? "--network " : "") + (processes ? "--processes " : "")
+        + allow.map { "--allow \(ShellWord.quoted($0)) " }.joined() + (jit ? "--jit " : "")
         + words.map(ShellWord.quoted).joined(separator: " ")
     ).text
     guard let output else { return Output.line(String(text.dropLast())) }

@@ -89,7 +89,10 @@ struct RecordingAttempt {
     of words: [String], policy: String?, stopped: @escaping @Sendable (Recording) -> Void
   ) throws -> (RecordingAttempt, Policy) {
     let interim = Interim<Recording?>(nil)
-    let stop: @Sendable () -> Void = { if let recording = interim.now { stopped(recording) } }
+    let stop: @Sendable () -> Void = {
+      guard let recording = interim.now else { return Output.note("stopped in its first round: nothing was recorded") }
+      stopped(recording)
+    }
     switch words[0] {
     case "call", "run":
       guard policy == nil else {

@@ -56,6 +56,54 @@ import Testing
     #expect(end.status == 0 && files.suffix(2).allSatisfy { text.contains("- \($0)  # open") }, "\(end) \(text)")
   }
 
+  @Test("what needs a review is granted where --allow and --jit say so, and the run comes to its end then")
+  func reviewed() throws {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    let source = """
+      #include <string.h>
+      #include <sys/mman.h>
+      int processors(void) { return has("/proc", "cpuinfo") + has("/sys/devices/system/cpu", "online"); }
+      int made(void) {
+        unsigned char code[] = {0xb8, 42, 0, 0, 0, 0xc3};
+        void *memory = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memcpy(memory, code, sizeof code);
+        return mprotect(memory, 4096, PROT_READ | PROT_EXEC) ? -1 : ((int (*)(void))memory)();
+      }
+      """
+    try LibraryTests.compile("\(Self.has)\n\(source)", "-o l.so", in: data)
+    for (options, function, value) in [
+      (["--allow", "/proc/", "--allow", "/sys"], "processors", "2\n"), (["--jit"], "made", "42\n"),
+    ] {
+      let call = ["call", "\(data)/l.so", function, "i32()"]
+      let plain = try Workspace.run(["policy", "record"] + call)
+      #expect(plain.status == 1 && plain.output.contains("# not granted:"), "\(plain)")
+      let end = try Workspace.run(["policy", "record", "--output", "\(data)/p.yaml"] + options + call)
+      let again = try Workspace.run(call + ["--policy", "\(data)/p.yaml", "--observe"])
+      #expect(end.status == 0 && again.output == value && !again.errors.contains("denied"), "\(end) \(again)")
+    }
+    for folder in ["proc", "/", "/a/../b"] {
+      let end = try Workspace.run(["policy", "record", "--allow", folder, "call", "libc.so.6", "abs", "i32(i32)", "1"])
+      #expect(end.status == 64 && end.errors.contains("--allow '\(folder)' isn't the absolute path"), "\(end)")
+    }
+  }
+
+  @Test("a policy that isn't text is refused, and a path has one name whatever its slashes are") func texts() throws {
+    let data = try Self.data()
+    defer { try? FileManager.default.removeItem(atPath: data) }
+    let policy = "\(data)/p.yaml"
+    try Data("version: 1\nread: [/srv/\u{e9}]\n".unicodeScalars.map { UInt8($0.value) }).write(
+      to: URL(filePath: policy))
+    let end = try Workspace.run(["policy", "check", policy])
+    #expect(end.status == 64 && end.output.contains("p.yaml: isn't text in UTF-8"), "\(end)")
+    try Self.write("\(data)/file")
+    for text in ["version: 1\nread: ['\(data)//./file/']\n", "version: 2\nfiles: {read: ['\(data)//./file/']}\n"] {
+      try text.write(toFile: policy, atomically: true, encoding: .utf8)
+      let call = ["call", "libc.so.6", "access", "i32(cstring,i32)", "\(data)/file", "4", "--policy", policy]
+      #expect(try Workspace.run(call).output == "0\n")
+    }
+  }
+
   @Test("a file that other users may not read is granted with a remark") func remarks() throws {
     let data = try Self.data()
     defer { try? FileManager.default.removeItem(atPath: data) }

@@ -10,7 +10,7 @@ struct GlobSearch {
 
   init(base: Policy, bounds: PolicyRecorder.Bounds) {
     (self.base, self.bounds) = (base, bounds)
-    refusal = GrantRefusal(base: base, never: bounds.never)
+    refusal = GrantRefusal(base: base, bounds: bounds)
   }
 
   /// What may be written is named one by one.

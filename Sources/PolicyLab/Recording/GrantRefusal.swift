@@ -7,9 +7,13 @@ struct GrantRefusal {
   private let base: Policy
   /// What is never granted, nor what lies in it.
   private let denied: Set<String>
+  /// Folders in which it is granted what needs a review otherwise.
+  private let reviewed: Set<String>
 
-  /// `base`: what recording starts from. `never`: what is to be denied.
-  init(base: Policy, never: Set<String>) { (self.base, denied) = (base, never) }
+  /// `base`: what recording starts from.
+  init(base: Policy, bounds: PolicyRecorder.Bounds) {
+    (self.base, denied, reviewed) = (base, bounds.never, bounds.reviewed)
+  }
 
   /// What is never granted without a review.
   private static let sensitive = [
@@ -42,9 +46,10 @@ struct GrantRefusal {
     if base.access(to: path) != .none { return nil }
     if let reason = RevealingFolder.rejectionReason(forReal: path) { return "no policy grants it: it \(reason)" }
     if Self.whole.contains(path) { return "as a whole it holds what other programs keep" }
+    if reviewed.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) { return nil }
     if let held = Self.sensitive.first(where: { $0.hasPrefix(path + "/") }) { return "as a whole it holds \(held)" }
     guard let holder = Self.sensitive.first(where: { path == $0 || path.hasPrefix($0 + "/") }) else { return nil }
-    return "nothing in \(holder) is granted unless the policy that recording starts from has it"
+    return "nothing in \(holder) is granted unless --allow, or the policy that recording starts from, names it"
   }
 
   /// What is read-only for every plugin, or because the policy that recording started from says so.

@@ -12,7 +12,7 @@ struct PathSearch {
 
   init(base: Policy, bounds: PolicyRecorder.Bounds) {
     (self.base, self.bounds) = (base, bounds)
-    refusal = GrantRefusal(base: base, never: bounds.never)
+    refusal = GrantRefusal(base: base, bounds: bounds)
   }
 
   /// Whether another round is needed, with what `policy` grants then. `wantsHosts`: it wanted to connect somewhere.

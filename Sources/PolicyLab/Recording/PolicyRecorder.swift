@@ -37,6 +37,8 @@ package struct PolicyRecorder {
     package var openFiles = 1 << 16
     /// What is never granted, nor what lies in it.
     package var never: Set<String> = []
+    /// Folders in which is granted what needs a review otherwise.
+    package var reviewed: Set<String> = []
     /// A folder is granted in the place of so many files in it; nil: never.
     package var filesOfFolder: Int?
     /// Whether a pattern is granted in the place of paths that differ in a part of one name.
@@ -47,6 +49,8 @@ package struct PolicyRecorder {
     package var grantsNetwork = false
     /// Whether it is granted the processes that it starts, and the programs; otherwise they are only named.
     package var grantsProcesses = false
+    /// Whether it is granted to run code that it has written itself; otherwise that is only named.
+    package var grantsWrittenCode = false
 
     package init() {}
   }
@@ -71,6 +75,7 @@ package struct PolicyRecorder {
   private var network: NetworkSearch
   private var paths: PathSearch
   private let processes: ProcessSearch
+  private let code: WrittenCodeSearch
   private let limits: LimitSearch
   private let globs: GlobSearch
   private var recording: Recording
@@ -83,6 +88,7 @@ package struct PolicyRecorder {
     network = NetworkSearch(base: base, grants: bounds.grantsNetwork)
     paths = PathSearch(base: base, bounds: bounds)
     (processes, limits) = (ProcessSearch(isGranted: bounds.grantsProcesses), LimitSearch(bounds: bounds))
+    code = WrittenCodeSearch(isGranted: bounds.grantsWrittenCode)
     globs = GlobSearch(base: base, bounds: bounds)
     policy = base
     (policy.observesFiles, policy.observation.use) = (true, true)
@@ -107,8 +113,9 @@ package struct PolicyRecorder {
     let hasGrown = paths.handle(round, on: machine, wantsHosts: network.hasFound, &policy, &recording)
     let isLimited = limits.handle(round, &policy.limits)
     let startsMore = processes.handle(round, &policy, &recording)
+    let writesCode = code.handle(round, &policy, &recording)
     recording.take(round)
-    let isGrowing = isSearching || hasGrown || isLimited || startsMore
+    let isGrowing = isSearching || hasGrown || isLimited || startsMore || writesCode
     // Also where a smaller policy turns out not to be enough.
     if !isGrowing { processes.leaveRoom(round, &policy) }
     (recording.policy, recording.isTried) = (policy, !isGrowing)

@@ -96,7 +96,7 @@ package struct PolicyText {
       lines += calls("deny", denied, rules.filter { $0.action == .deny })
       lines += calls("kill", killing, rules.filter { $0.action == .kill })
     }
-    lines.append("executableMemory: \(policy.codeAllowed.rawValue)")
+    lines.append("executableMemory: \(policy.codeAllowed.rawValue)" + calls(WrittenCodeSearch.line))
     return lines
   }
 

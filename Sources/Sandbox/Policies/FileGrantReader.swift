@@ -65,7 +65,7 @@ struct FileGrantReader {
       text = try nodes.scalar(item, "a path in \(key)")
     }
     if text.hasPrefix("$") { return try readOwn(text, item, access) }
-    try nodes.check(path: text, item, key)
+    text = try nodes.checked(path: text, item, key)
     if let other = seen[text] {
       throw nodes.error(
         item,

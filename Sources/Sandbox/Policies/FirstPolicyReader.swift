@@ -30,8 +30,7 @@ struct FirstPolicyReader {
     var paths: [String] = []
     var seen: Set<String> = []
     for item in try nodes.items(node, key) {
-      let path = try nodes.scalar(item, "a path in \(key)")
-      try nodes.check(path: path, item, key)
+      let path = try nodes.checked(path: try nodes.scalar(item, "a path in \(key)"), item, key)
       guard seen.insert(path).inserted else { throw nodes.error(item, "\(key): \(nodes.shown(path)) is listed twice") }
       paths.append(path)
       places[path] = PolicyFile.Place(nodes.error(item, ""))

@@ -4,7 +4,7 @@ internal import Yams
 /// What policies of both versions have in common.
 extension YAMLNodes {
   /// Throws for what can't be a granted path, whatever it leads to.
-  func check(path: String, _ item: Node, _ key: String) throws(YAMLFileError) {
+  func checked(path: String, _ item: Node, _ key: String) throws(YAMLFileError) -> String {
     guard path.utf8.first == UInt8(ascii: "/") else {
       throw error(item, "\(key) holds absolute paths; \(shown(path)) doesn't start with '/'")
     }
@@ -14,6 +14,9 @@ extension YAMLNodes {
       throw error(item, "\(key): \(shown(path)) contains '..'; write the path that it leads to")
     }
     guard path.utf8.count < 4096 else { throw error(item, "\(key): a path has at most 4095 bytes") }
+    // One name for each: what lies in another is found by that.
+    return "/"
+      + path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }.filter { $0 != "." }.joined(separator: "/")
   }
 
   func walls(_ node: Node) throws(YAMLFileError) -> Set<Wall> {
