@@ -65,6 +65,14 @@ struct Outrider: AsyncParsableCommand {
     guard Descriptors.canOpen(descriptors) else {
       Exit.leave(70, "this user may not open the \(descriptors) files at once that it takes (ulimit -n)")
     }
+    if let unreadable = Arguments.unreadable {
+      Exit.leave(
+        64,
+        """
+        \(unreadable); a URL has them with percent signs (%E9), a call's argument of type 'bytes' as hex:e9 or in a file, @FILE; a name \
+        of a file has to be UTF-8
+        """)
+    }
     do {
       var command = try parsed()
       if var command = command as? any AsyncParsableCommand {

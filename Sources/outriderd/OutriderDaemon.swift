@@ -30,6 +30,13 @@ struct OutriderDaemon: AsyncParsableCommand {
   @Flag(help: "Put a damaged database aside; its last backup, or an empty one, takes its place.") var startFresh = false
   @Option(help: "End after so many seconds without anything to do.") var idleExit: Double?
 
+  static func main() async {
+    if let unreadable = Arguments.unreadable {
+      exit(withError: ValidationError("\(unreadable); names of files and folders have to be UTF-8"))
+    }
+    await main(nil)
+  }
+
   mutating func validate() throws {
     if let logFormat, ServiceLog.Format(rawValue: logFormat) == nil {
       throw ValidationError("--log-format is text, json or journal, not \(logFormat)")

@@ -53,7 +53,6 @@ struct FetchCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      try FetchArguments.check()
       let plan = try FetchPlan(self)
       let session = try FetchSession(self, plan)
       Exit.leave(try await session.run())

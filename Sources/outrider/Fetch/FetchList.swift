@@ -40,11 +40,13 @@ enum FetchList {
       guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
       guard let url = String(validating: text, as: UTF8.self) else {
         throw Failure(
-          64, "--from \(list), line \(index + 1): has bytes that aren't UTF-8; \(FetchArguments.remedy)")
+          64, "--from \(list), line \(index + 1): has bytes that aren't UTF-8; \(remedy)")
       }
       return Entry(url: url, list: list, line: index + 1)
     }
   }
+
+  private static let remedy = "write them as the server does, with percent signs (%E9)"
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte <= 0x20 }
 }
