@@ -70,8 +70,16 @@ struct PolicyRecordCommand: AsyncParsableCommand {
   var allow: [String] = []
   @Flag(help: "Grant it to run code that it has written itself.") var jit = false
   @Option(help: "The most rounds that search; one or two more show that what was found is enough.") var rounds = 16
-  @Option(help: "The most memory to try with.") var maxMemory = "1GiB"
-  @Option(help: "The longest time to try with.") var maxTime = "60s"
+  @Option(
+    help: ArgumentHelp(
+      "The most memory to try with, also at first; by default 1GiB, or the policy's where that is more.",
+      valueName: "size"))
+  var maxMemory: String?
+  @Option(
+    help: ArgumentHelp(
+      "The longest time to try with, also at first; by default 60s, or the policy's where that is more.",
+      valueName: "time"))
+  var maxTime: String?
   @Argument(parsing: .captureForPassthrough, help: "'call' or 'run' with what follows it, or test files.") var command:
     [String]
 
@@ -117,13 +125,18 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     bounds.grantsProcesses = processes
     bounds.grantsWrittenCode = jit
     bounds.reviewed = Set(allow.map { "/" + $0.split(separator: "/").joined(separator: "/") })
-    guard let memory = Quantity.bytes(maxMemory) else {
-      throw Failure(64, "--max-memory '\(maxMemory)' isn't a size, for example 256MiB")
+    bounds.memory = try maxMemory.map {
+      guard let size = Quantity.bytes($0) else {
+        throw Failure(64, "--max-memory '\($0)' isn't a size, for example 256MiB")
+      }
+      return size
     }
-    guard let time = Quantity.duration(maxTime) else {
-      throw Failure(64, "--max-time '\(maxTime)' isn't a time, for example 60s")
+    bounds.time = try maxTime.map {
+      guard let time = Quantity.duration($0) else {
+        throw Failure(64, "--max-time '\($0)' isn't a time, for example 60s")
+      }
+      return time
     }
-    (bounds.memory, bounds.wallTime) = (memory, time)
     return bounds
   }
 

@@ -192,6 +192,7 @@ import Testing
       (["call", "libc.so.6", "abort", "void()"], 11, "didn't come to its end"),
       (["call", "libc.so.6", "open", "i32(cstring,i32)", "/etc/shadow", "0"], 1, "not granted: /etc/shadow"),
       (["--max-time", "2s", "call", "libc.so.6", "pause", "i32()", "--wall", "300ms"], 12, "wallTimeExceeded"),
+      (["--max-time", "300ms", "call", "libc.so.6", "pause", "i32()"], 12, "--max-time ended it, which is 300 ms"),
     ]
     for (arguments, status, words) in cases {
       let end = try Workspace.run(["policy", "record"] + arguments)

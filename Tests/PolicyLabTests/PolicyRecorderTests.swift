@@ -134,7 +134,7 @@ import Testing
     ] as [(Outcome.Kind, String?)])
   func limits(kind: Outcome.Kind, limit: String?) {
     var bounds = PolicyRecorder.Bounds()
-    (bounds.memory, bounds.wallTime) = (20 << 20, .seconds(50))
+    (bounds.memory, bounds.time) = (20 << 20, .seconds(50))
     var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
     let first = recorder.handle([Self.observed(kind)], on: Self.machine)
     guard let limit else {

@@ -4,7 +4,39 @@ internal import Sandbox
 
 /// Finds out how much a plugin needs of what is limited. A pure value.
 struct LimitSearch {
-  let bounds: PolicyRecorder.Bounds
+  private let bounds: PolicyRecorder.Bounds
+  private let memory: Int
+  /// Of the clock, and of the processor.
+  private let time: Duration
+
+  /// `base`: what has more than is tried by default starts with that.
+  init(bounds: PolicyRecorder.Bounds, base: Limits) {
+    self.bounds = bounds
+    memory = bounds.memory ?? max(1 << 30, base.memory)
+    time = bounds.time ?? max(.seconds(60), base.wallTime, base.cpu)
+  }
+
+  /// What the first round has.
+  func bounded(_ limits: Limits) -> Limits {
+    var limits = limits
+    limits.memory = min(limits.memory, memory)
+    (limits.wallTime, limits.cpu) = (min(limits.wallTime, time), min(limits.cpu, time))
+    return limits
+  }
+
+  /// The option that ended a run, which had all that it allows; nil: something else did.
+  func end(of observed: Observed) -> String? {
+    let (limit, option, value): (String, String, String)
+    switch observed.outcome.kind {
+    case .memoryExceeded: (limit, option, value) = ("memory", "--max-memory", LimitValues.size(memory))
+    case .wallTimeExceeded: (limit, option, value) = ("wall", "--max-time", LimitValues.time(time))
+    case .cpuTimeExceeded: (limit, option, value) = ("cpu", "--max-time", LimitValues.time(time))
+    default: return nil
+    }
+    // What a test has of its own isn't raised anyway.
+    guard !observed.ownLimits.contains(limit) else { return nil }
+    return "\(option) ended it, which is \(value); a larger one lets it go on"
+  }
 
   /// Twice as much of what ended a run, as long as that is within bounds.
   func handle(_ round: [Observed], _ limits: inout Limits) -> Bool {
@@ -15,12 +47,12 @@ struct LimitSearch {
       let ended = observed.endsAsExpected ? .returned : observed.outcome.kind
       var wanted = limits
       if ended == .memoryExceeded || denied.contains("mmap") {
-        wanted.memory = max(before.memory, min(before.memory * 2, bounds.memory))
+        wanted.memory = max(before.memory, min(before.memory * 2, memory))
       }
       if ended == .wallTimeExceeded {
-        wanted.wallTime = max(before.wallTime, min(before.wallTime * 2, bounds.wallTime))
+        wanted.wallTime = max(before.wallTime, min(before.wallTime * 2, time))
       }
-      if ended == .cpuTimeExceeded { wanted.cpu = max(before.cpu, min(before.cpu * 2, bounds.wallTime)) }
+      if ended == .cpuTimeExceeded { wanted.cpu = max(before.cpu, min(before.cpu * 2, time)) }
       if !denied.isDisjoint(with: SystemCalls.opening) {
         wanted.openFiles = max(before.openFiles, min(before.openFiles * 2, bounds.openFiles))
       }
@@ -44,11 +76,11 @@ struct LimitSearch {
       round.filter { !$0.ownLimits.contains(key) && ($0.outcome.kind == .returned || !$0.endsAsExpected) }.map(used)
         .max()
     }
-    let memory = largest("memory") { $0.memoryBytes } ?? 0
-    let enough = max((memory * 3 / 2 + (1 << 20) - 1) >> 20, Self.minMemory) << 20
+    let used = largest("memory") { $0.memoryBytes } ?? 0
+    let enough = max((used * 3 / 2 + (1 << 20) - 1) >> 20, Self.minMemory) << 20
     // What it had was enough this time; where little of that was left, it isn't the next time.
-    let isShort = memory > limits.memory / 5 * 4
-    limits.memory = isShort ? max(limits.memory, min(enough, bounds.memory)) : min(limits.memory, enough)
+    let isShort = used > limits.memory / 5 * 4
+    limits.memory = isShort ? max(limits.memory, min(enough, memory)) : min(limits.memory, enough)
     limits.wallTime = min(limits.wallTime, Self.seconds(largest("wall") { $0.wallSeconds } ?? 0, atLeast: 10))
     limits.cpu = min(limits.cpu, Self.seconds(largest("cpu") { $0.cpuSeconds } ?? 0, atLeast: 2))
     return limits

@@ -31,8 +31,11 @@ package struct PolicyRecorder {
 
   package struct Bounds: Sendable {
     package var rounds = 16
-    package var memory = 1 << 30
-    package var wallTime = Duration.seconds(60)
+    /// The most that any round has, also the first; nil: 1 GiB, or what recording starts from where that is more.
+    package var memory: Int?
+    /// The most that any round has, of the clock and of the processor; nil: a minute, or what recording starts from where that
+    /// is more.
+    package var time: Duration?
     package var threads = 1024
     package var openFiles = 1 << 16
     /// What is never granted, nor what lies in it.
@@ -87,10 +90,13 @@ package struct PolicyRecorder {
     (self.base, self.bounds) = (base, bounds)
     network = NetworkSearch(base: base, grants: bounds.grantsNetwork)
     paths = PathSearch(base: base, bounds: bounds)
-    (processes, limits) = (ProcessSearch(isGranted: bounds.grantsProcesses), LimitSearch(bounds: bounds))
+    (processes, limits) = (
+      ProcessSearch(isGranted: bounds.grantsProcesses), LimitSearch(bounds: bounds, base: base.limits)
+    )
     code = WrittenCodeSearch(isGranted: bounds.grantsWrittenCode)
     globs = GlobSearch(base: base, bounds: bounds)
     policy = base
+    policy.limits = limits.bounded(base.limits)
     (policy.observesFiles, policy.observation.use) = (true, true)
     recording = Recording(policy: policy)
   }
@@ -132,7 +138,7 @@ package struct PolicyRecorder {
       return .run(policy)
     }
     if let failed = round.first(where: { $0.outcome.kind != .returned && !$0.endsAsExpected }) {
-      return .stopped(recording, failed.ending)
+      return .stopped(recording, [failed.ending, limits.end(of: failed)].compactMap(\.self).joined(separator: "; "))
     }
     phase = .confirming
     self.ends = ends
