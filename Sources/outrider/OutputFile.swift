@@ -7,29 +7,57 @@ enum OutputFile {
   /// Writes all of it. A regular file is there as before or as it is now, also behind a link; a device or a pipe is written to.
   ///
   /// - Parameter option: What named it, for the error.
-  static func write(_ text: String, to path: String, option: String = "--output") throws {
-    var status = stat()
+  static func write(_ text: String, to path: String, option: String = "--output") throws(Failure) {
     do throws(SystemCallError) {
-      switch stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0 {
-      case S_IFREG: try replace(try Files.real(path), text, mode: status.st_mode & 0o777)
-      case 0 where Files.link(path) == nil: try replace(path, text, mode: nil)
-      // A link that leads to nothing yet makes what it leads to.
-      default: try fill(try OwnedDescriptor.open(path, O_WRONLY | O_CREAT, mode: 0o666), path, text)
+      if let (place, mode) = try replaced(path) {
+        try replace(place, text, mode: mode)
+      } else {
+        try fill(try OwnedDescriptor.open(path, O_WRONLY | O_CREAT, mode: 0o666), path, text)
       }
     } catch {
-      throw Failure(73, "\(option) \(path): can't be written: \(reason(error, path))")
+      throw failure(error, path, option)
+    }
+  }
+
+  /// The file that another takes the place of, with its mode where it is there. nil: what `path` names is written to: a device,
+  /// a pipe, or a link that leads to nothing yet and makes what it leads to.
+  private static func replaced(_ path: String) throws(SystemCallError) -> (String, mode_t?)? {
+    var status = stat()
+    switch stat(path, &status) == 0 ? status.st_mode & S_IFMT : 0 {
+    case S_IFREG: return (try Files.real(path), status.st_mode & 0o777)
+    case 0 where Files.link(path) == nil: return (path, nil)
+    default: return nil
     }
   }
 
   /// Refuses what can't become a file, before the work whose result it is to have.
-  static func check(_ path: String, option: String = "--output") throws {
+  static func check(_ path: String, option: String = "--output") throws(Failure) {
     if path.isEmpty { throw Failure(64, "\(option) names no file; leave it out for standard output") }
     if Files.isFolder(path) == true { throw Failure(73, "\(option) \(path): is a folder; name a file in it") }
     let folder = folder(of: path)
     if Files.isFolder(folder) != true {
       throw Failure(73, "\(option) \(path): there is no folder \(folder); make it first")
     }
+    do throws(SystemCallError) {
+      // Nobody knows whether a folder takes a file but by making one: mounts and other walls have a say, too.
+      if let (place, _) = try replaced(path) {
+        let new = Self.new(place)
+        _ = try OwnedDescriptor.open(new, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
+        unlink(new)
+      } else if Files.exists(path) {
+        try LinuxSystem.check("access", path) { access(path, W_OK) == 0 ? 0 : errno }
+      }
+    } catch {
+      throw failure(error, path, option)
+    }
   }
+
+  private static func failure(_ error: SystemCallError, _ path: String, _ option: String) -> Failure {
+    Failure(73, "\(option) \(path): can't be written: \(reason(error, path))")
+  }
+
+  /// What becomes the file once it is whole.
+  private static func new(_ path: String) -> String { "\(path).\(getpid()).new" }
 
   private static func folder(of path: String) -> String {
     URL(fileURLWithPath: path).deletingLastPathComponent().path
@@ -37,7 +65,7 @@ enum OutputFile {
 
   /// In one step, so that no reader finds half of it. `mode`: of the file that is there.
   private static func replace(_ path: String, _ text: String, mode: mode_t?) throws(SystemCallError) {
-    let new = "\(path).\(getpid()).new"
+    let new = Self.new(path)
     let file = try OwnedDescriptor.open(new, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
     do {
       if let mode { fchmod(file.number, mode) }

@@ -104,7 +104,9 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       if words.first == "--" { words.removeFirst() }
       let command = (self, words)
       let (attempt, base) = try RecordingAttempt.made(of: words, policy: policy) { recording in
-        try? command.0.write(recording, command.1, isStopped: true)
+        do throws(Failure) { try command.0.write(recording, command.1, isStopped: true) } catch {
+          Output.error(error.message)
+        }
       }
       defer { attempt.end() }
       let recording = try await record(attempt, base, words)
@@ -184,7 +186,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     }
   }
 
-  private func write(_ recording: Recording, _ words: [String], isStopped: Bool = false) throws {
+  private func write(_ recording: Recording, _ words: [String], isStopped: Bool = false) throws(Failure) {
     var recording = recording
     if isStopped { recording.stop() }
     let text = PolicyText(
@@ -195,7 +197,13 @@ struct PolicyRecordCommand: AsyncParsableCommand {
         + words.map(ShellWord.quoted).joined(separator: " ")
     ).text
     guard let output else { return Output.line(String(text.dropLast())) }
-    try OutputFile.write(text, to: output)
+    do throws(Failure) {
+      try OutputFile.write(text, to: output)
+    } catch {
+      // What took many rounds isn't lost with the file.
+      Output.line(String(text.dropLast()))
+      throw Failure(error.status, "\(error.message); standard output has the policy")
+    }
     Output.note("\(output): written after \(recording.rounds) \(recording.rounds == 1 ? "round" : "rounds")")
   }
 }

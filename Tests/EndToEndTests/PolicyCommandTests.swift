@@ -187,6 +187,8 @@ import Testing
       (["--output", "", "call", "libc.so.6", "abort", "void()"], 64, "--output names no file"),
       (["--output", folder, "call", "libc.so.6", "abort", "void()"], 73, "is a folder"),
       (["--output", "\(folder)/none/p.yaml", "call", "libc.so.6", "abort", "void()"], 73, "there is no folder"),
+      // Nothing is run for what can't be kept.
+      (["--output", "/proc/p.yaml", "call", "libc.so.6", "abort", "void()"], 73, "can't be written"),
       (["call", "libc.so.6", "abs", "i32(i32)", "1", "--trace"], 64, "--trace"),
       (["call", "libc.so.6", "open", "i32(cstring,i32)", "/proc/self/status", "0"], 1, "no policy grants it"),
       (["call", "libc.so.6", "abort", "void()"], 11, "didn't come to its end"),
