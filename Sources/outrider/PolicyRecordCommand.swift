@@ -148,7 +148,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       Output.note("granting \(Printable.text(change.text, limit: 400))")
     }
     // A policy that is there already is kept.
-    if let output, why != nil, recording.rounds == 1 {
+    if let output, why != nil, !recording.hasFound {
       Output.note("\(output): not written, since it asked for nothing that could be granted")
     } else {
       try write(recording, words)

@@ -114,6 +114,9 @@ package struct Recording: Sendable {
 
   mutating func take(_ round: [Observed]) { observed = round }
 
+  /// Whether the policy has something that recording didn't start from.
+  package var hasFound: Bool { policy != base }
+
   /// What is still denied by a wall.
   package var denials: [Observed.Denial] {
     var all: [Observed.Denial] = []
