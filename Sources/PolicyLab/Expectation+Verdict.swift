@@ -9,7 +9,9 @@ extension Expectation {
     switch condition {
     case .returned(let value):
       guard observed.outcome.kind == .returned else { return observed.endingWithRemedy }
-      return value == nil || value == observed.value ? nil : "returned \(observed.value ?? "nothing")"
+      guard let value else { return nil }
+      guard let shown = observed.value else { return "returned nothing" }
+      return Returned(shown: shown, text: observed.text).mismatch(with: value)
     case .outcome(let kind): return observed.outcome.kind == kind ? nil : observed.endingWithRemedy
     case .noDenials: return observed.refusals.isEmpty ? nil : Observed.listWithRemedies(observed.refusals)
     case .deniedBy(let wall):

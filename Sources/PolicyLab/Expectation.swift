@@ -93,7 +93,9 @@ package struct Expectation: Sendable, Equatable {
     let words = text.split(separator: " ", maxSplits: 1).map(String.init)
     let rest = words.count > 1 ? words[1].trimmed : ""
     switch words.first {
-    case "returned": return .returned(rest.isEmpty ? nil : rest)
+    case "returned":
+      // Spaces around it may be a part of the value.
+      return .returned(rest.isEmpty ? nil : words[1])
     case "outcome":
       guard let kind = Outcome.Kind(rawValue: rest) else {
         let known = Outcome.Kind.allCases.map(\.rawValue).joined(separator: ", ")
@@ -194,7 +196,8 @@ package struct Expectation: Sendable, Equatable {
 }
 
 extension String {
-  fileprivate var trimmed: String {
+  /// Without the spaces around it.
+  var trimmed: String {
     let start = drop { $0 == " " }
     return String(start.reversed().drop { $0 == " " }.reversed())
   }

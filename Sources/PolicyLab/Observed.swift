@@ -29,6 +29,8 @@ package struct Observed: Sendable {
   package var outcome: Outcome
   /// As `outrider call` prints it; nil: it didn't return.
   package var value: String?
+  /// The text that it returned, as it is; nil: none, or one that isn't UTF-8.
+  package var text: String?
   /// What was written to each `out(N)`.
   package var outputs: [[UInt8]] = []
   package var denials: [Denial] = []
@@ -57,6 +59,7 @@ package struct Observed: Sendable {
   package init(_ report: RunReport, _ result: RunnerMessage.CallResult?, under policy: Policy? = nil) {
     outcome = report.outcome
     value = result.map { CallWords.text(of: $0.value) }
+    text = result.flatMap { Returned.text(of: $0.value) }
     outputs = result?.out ?? []
     denials = report.denials.map { denial in
       var row = Denial(denial, exists: Files.exists)

@@ -70,10 +70,9 @@ package struct PolicyTestRunner: Sendable {
         let answer = try await plugin.call(step.symbol, "\(step.signature)", arguments: arguments)
         result = answer
         values.save(answer, of: step)
-        let value = CallWords.text(of: answer.value)
-        if let wanted = step.returns, wanted != value {
+        if let wanted = step.returns, let mismatch = Returned(answer.value).mismatch(with: wanted) {
           failed = .init(
-            expectation: "step \(index + 1), \(step.symbol), returned \(wanted)", mismatch: "returned \(value)")
+            expectation: "step \(index + 1), \(step.symbol), returned \(wanted)", mismatch: mismatch)
           break
         }
       }

@@ -173,6 +173,29 @@ import Testing
     #expect(wake.status == 0 && wake.output.contains("version: 1") && !wake.output.contains("read:"), "\(wake)")
   }
 
+  @Test("a test expects a text with its line ends and spaces, of the last step and of one before") func texts() throws {
+    let folder = try Self.folder([
+      "t.yaml": #"""
+      plugin: ./text.so
+      tests:
+        - {call: lines, signature: cstring(), expect: ["returned first commit\n"]}
+        - {call: lines, signature: cstring(), expect: ['returned first commit\u{a}']}
+        - {call: spaces, signature: cstring(), expect: ["returned  x "]}
+        - steps:
+            - {call: lines, signature: cstring(), returns: "first commit\n"}
+            - {call: spaces, signature: cstring(), returns: " x "}
+        - {call: spaces, signature: cstring(), expect: [returned x]}
+      """#
+    ])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      #"const char *lines(void) { return "first commit\n"; } const char *spaces(void) { return " x "; }"#, "-o text.so",
+      in: folder)
+    let end = try Workspace.run(["policy", "test", "\(folder)/t.yaml"])
+    #expect(end.status == 1 && end.output.components(separatedBy: "NOT").count == 2, "\(end)")
+    #expect(end.output.contains("t.yaml:9"), "\(end)")
+  }
+
   @Test("what can't be recorded ends with one sentence and its own status") func notRecorded() throws {
     let folder = try Self.folder([
       "denied.yaml": "plugin: libc.so.6\ntests: [{call: getpid, signature: i32(), expect: [deny /etc/passwd]}]"

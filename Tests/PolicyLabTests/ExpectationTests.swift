@@ -1,3 +1,4 @@
+import AssetModel
 import HostProtocol
 import PluginHost
 import Sandbox
@@ -88,6 +89,26 @@ import Testing
       #expect(words.map { error.message.contains($0) } ?? false, "\(error.message)")
       #expect(!error.message.contains("\u{1b}"))
     }
+  }
+
+  @Test(
+    "a text is expected as it is, or as it is printed where a terminal may not see it",
+    arguments: [
+      ("first\n", "first\n", true), ("first\\u{a}", "first\n", true), ("first\\u{a}", "first\\u{a}", true),
+      ("first\n", "first\\u{a}", false), ("first", "first\n", false), (" x ", " x ", true), ("x", " x ", false),
+      (" x ", "x", false), ("\n", "\n", true), ("é", "é", true),
+    ])
+  func texts(wanted: String, returned: String, holds: Bool) throws {
+    var observed = Self.observed(value: CallWords.text(of: .cstring(Array(returned.utf8))))
+    observed.text = returned
+    let mismatch = try PolicyLab.Expectation(parsing: "returned \(wanted)").mismatch(with: observed)
+    #expect((mismatch == nil) == holds, "\(mismatch ?? "")")
+    // What is shown of both isn't the same.
+    #expect(mismatch != Printable.text("returned \(wanted)") && mismatch?.contains("\n") != true)
+  }
+
+  @Test("spaces around a value that is no text are none of it") func aligned() throws {
+    #expect(try PolicyLab.Expectation(parsing: "returned   42 ").mismatch(with: Self.observed()) == nil)
   }
 
   @Test("expectations of paths, or of no denials at all, have the host observe") func observation() throws {
