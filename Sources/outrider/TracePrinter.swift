@@ -125,6 +125,7 @@ final class TracePrinter: Sendable {
     var thread: UInt32
     var call: String
     var arguments: [String]
+    var paths: [String]
     var verdict: String
     var wall: String?
     var error: String?
@@ -138,7 +139,7 @@ final class TracePrinter: Sendable {
   private func json(_ event: SystemCallTrace.Event) -> String {
     var line = Line(
       seconds: event.time / .seconds(1), thread: event.thread, call: event.name, arguments: event.arguments,
-      verdict: "passed", mayHaveChanged: event.mayHaveChanged)
+      paths: event.paths, verdict: "passed", mayHaveChanged: event.mayHaveChanged)
     switch event.verdict {
     case .passed: break
     case .granted: line.verdict = "granted"

@@ -114,6 +114,25 @@ import Testing
       zip(events, events.dropFirst()).allSatisfy { ($0["seconds"] as? Double ?? 0) <= ($1["seconds"] as? Double ?? 0) })
   }
 
+  @Test("a path with a line's end is told from one that is written like it, in text and in JSON") func escapes() throws
+  {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let long = "/" + String(repeating: "a", count: 250)
+    for (path, shown) in [
+      ("/new\nline", #""/new\u{a}line""#), (#"/new\u{a}line"#, #""/new\\u{a}line""#),
+      (#"/a"b"#, #""/a\"b""#), (long, "\"\(long.prefix(200))…\""),
+    ] {
+      let call = ["open", "i32(cstring,i32)", path, "0"]
+      #expect(try trace(nil, call).last?.contains("openat(AT_FDCWD, \(shown), O_RDONLY)") == true)
+      let file = "\(folder)/trace.jsonl"
+      _ = try trace(nil, call, ["--trace-format", "json", "--trace-output", file])
+      let line = try #require(try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").last)
+      let event = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+      #expect(event?["paths"] as? [String] == [path], "\(line)")
+    }
+  }
+
   @Test("a flood neither outlives its deadline nor is lost without a word") func flood() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

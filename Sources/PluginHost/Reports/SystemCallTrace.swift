@@ -38,8 +38,11 @@ package struct SystemCallTrace: Sendable {
     /// Of the plugin's threads, as the host's kernel counts them.
     package var thread: UInt32
     package var name: String
-    /// Made printable.
+    /// As a line has them, with what a terminal obeys: a path is the plugin's choice. It stands in quotes, in which a backslash
+    /// comes before each quote and backslash of its own, and is cut at 200 characters.
     package var arguments: [String]
+    /// The paths that the call names, as they are and whole, in the order of its arguments.
+    package var paths: [String]
     package var verdict: Verdict
     /// What the report has of it; nil: it wasn't denied.
     package var denial: RunReport.Denial?

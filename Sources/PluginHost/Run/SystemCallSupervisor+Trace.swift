@@ -27,15 +27,21 @@ extension SystemCallSupervisor {
       foreign != nil ? [] : name == "execve" ? [SystemCalls.PathArgument(path: 0)] : SystemCalls.pathArguments(of: name)
     let reader = named(by: call)
     var texts: [Int: String?] = [:]
+    var named: [String] = []
     for argument in paths {
-      if let place = argument.path { texts[place] = reader.given(argument).map { Printable.text($0) } }
+      guard let place = argument.path else { continue }
+      let path = reader.given(argument)
+      texts[place] = path.map(Self.cut)
+      if let path { named.append(path) }
     }
     var arguments = foreign == nil ? SystemCallText.arguments(of: name, reader.values, paths: texts) : []
     if name == "mmap", let file = reader.codeFile, !arguments.isEmpty {
-      arguments[arguments.count - 1] += "<\(Printable.text(file))>"
+      arguments[arguments.count - 1] += "<\(Self.cut(file).replacing("\\", with: "\\\\"))>"
+      named.append(file)
     }
     var event = SystemCallTrace.Event(
-      time: BootClock.now - began, thread: call.pid, name: name, arguments: arguments, verdict: verdict,
+      time: BootClock.now - began, thread: call.pid, name: name, arguments: arguments, paths: named,
+      verdict: verdict,
       denial: denial, grant: verdict == .passed ? grant(name, paths, reader) : nil,
       mayHaveChanged: !paths.isEmpty && hasThreads)
     if verdict == .passed, name == "connect", let network = plan.network, let attempt = reader.connection {
@@ -43,6 +49,11 @@ extension SystemCallSupervisor {
       event.mayHaveChanged = hasThreads
     }
     trace.receive(event)
+  }
+
+  private static func cut(_ path: String) -> String {
+    let shown = path.unicodeScalars.prefix(200)
+    return shown.endIndex == path.endIndex ? path : String(shown) + "…"
   }
 
   /// Of several paths the first that the policy grants.
