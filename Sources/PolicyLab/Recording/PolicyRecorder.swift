@@ -173,7 +173,7 @@ package struct PolicyRecorder {
     } else if Recording.End.areAlike(ends, before) {
       recording.policy.limits = smallest
       recording.note =
-        "it doesn't end the same way twice, with any limits: what it changes in one run is there in the next"
+        "it ended otherwise in two runs under the same policy, whatever the limits; chance, the time or what an earlier run changed may be why"
         + (bounds.usesPatterns ? "; so no pattern was proved, and none was put in the place of paths" : "")
     } else {
       recording.note = "it ends otherwise each time, so that smaller limits weren't proved"
