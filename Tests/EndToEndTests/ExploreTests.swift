@@ -47,7 +47,7 @@ import Testing
       "nothing": ("void nothing(void)", "void()"), "big": ("long double big(long double x)", nil),
       "small": ("uint8_t small(int8_t a, int16_t b, const void *c)", "u8(i8,i16,bytes)"),
       "turned": (
-        "struct grid turned(struct grid g, int (*)(struct pair *, float, ...) visit)",
+        "struct grid turned(struct grid g, int (*visit)(struct pair *, float, ...))",
         "{{i32,i32},[2][3]u16,pointer,pointer}({{i32,i32},[2][3]u16,pointer,pointer},pointer)"
       ),
       "loose": ("int loose(struct loose l)", nil), "bits": ("int bits(struct bits b)", nil),

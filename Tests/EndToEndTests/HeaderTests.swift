@@ -87,7 +87,7 @@ import Testing
       #expect(found["average"]?.prototype == "double mean(const double *values, size_t count)", "\(found)")
       #expect(found["average"]?.signature == "f64(pointer,u64)")
       #expect(found["visit"]?.signature == "void(pointer,pointer)")
-      #expect(found["visit"]?.prototype == "void visit(int (*)(int, void *) each, void *context)", "\(found)")
+      #expect(found["visit"]?.prototype == "void visit(int (*each)(int, void *), void *context)", "\(found)")
       #expect(found["text"]?.signature == "cstring()")
       #expect(found["sum"]?.signature == "u32({i32,i32},u32)", "\(found)")
       #expect(found["big"]?.problem == "long double is no number that a call can pass")

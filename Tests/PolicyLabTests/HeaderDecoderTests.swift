@@ -89,7 +89,7 @@ import Testing
     #expect(function.name == "answer" && function.hasPrototype)
     #expect(
       function.type.prototype(of: "answer")
-        == "word answer(void (*)(int, fn) each, const char *name, struct pair *, ...)",
+        == "word answer(void (*each)(int, fn), const char *name, struct pair *, ...)",
       "\(function.type)")
     guard case .function("void (int, fn)", let each?)? = function.type.parameters[0].type.target else {
       Issue.record("\(function.type.parameters[0])")

@@ -152,14 +152,16 @@ struct DebugInformation {
 
   /// As C spells it: `int (char *)`.
   private mutating func function(_ entry: Entry, _ unit: Unit, _ known: inout Known, _ depth: Int) -> String {
-    let result = type(entry.type, unit, &known, depth: depth).words
-    guard let children = entries.children(of: entry, unit, limit: Self.maxParameters) else { return "\(result) (?)" }
+    let result = type(entry.type, unit, &known, depth: depth)
+    guard let children = entries.children(of: entry, unit, limit: Self.maxParameters) else {
+      return result.declared("(?)")
+    }
     var words: [String] = []
     for child in children {
       if child.tag == 0x05 { words.append(type(child.type, unit, &known, depth: depth).words) }
       if child.tag == 0x18 { words.append("...") }
     }
-    return String("\(result) (\(words.isEmpty ? "void" : words.joined(separator: ", ")))".prefix(300))
+    return String(result.declared("(\(words.isEmpty ? "void" : words.joined(separator: ", ")))").prefix(300))
   }
 
   private mutating func array(
