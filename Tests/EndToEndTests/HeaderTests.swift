@@ -199,4 +199,15 @@ import Testing
       ["explore", "libz.so.1", "--header", "zlib.h"], environment: ["OUTRIDER_LIBCLANG": "/nowhere/libclang.so"])
     #expect(end.status == 69 && end.errors.contains("OUTRIDER_LIBCLANG names no libclang.so"), "\(end)")
   }
+
+  @Test("without the library that reads headers a sentence says what makes it") func noReader() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let runner = "\(folder)/outrider-runner"
+    try FileManager.default.copyItem(atPath: Workspace.products + "/outrider-runner", toPath: runner)
+    let end = try Workspace.run(
+      ["explore", "libz.so.1", "--header", "zlib.h"], environment: ["OUTRIDER_RUNNER": runner])
+    let command = "'swift build -c release --product OutriderHeaders'"
+    #expect(end.status == 69 && end.errors.contains(command), "\(end)")
+  }
 }

@@ -46,7 +46,11 @@ package struct HeaderReader: Sendable {
     do throws(HostError) {
       let runner = try RunnerLocation.find(runner)
       guard let plugin = RunnerLocation.library(Self.library, beside: runner) else {
-        throw HostError.failed("\(Self.library) is neither beside \(runner) nor in ../lib; it is installed with it")
+        throw HostError.failed(
+          """
+          headers are read with \(Self.library), which is neither beside \(runner) nor in ../lib; 'swift build -c release --product \
+          OutriderHeaders' makes it from Outrider's sources: put it there (docs/install.md)
+          """)
       }
       self.plugin = plugin
     } catch {
