@@ -200,6 +200,15 @@ import Testing
     #expect(end.status == 69 && end.errors.contains("OUTRIDER_LIBCLANG names no libclang.so"), "\(end)")
   }
 
+  @Test("a header with a name that no other has is refused with what that is") func names() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let header = "\(folder)/a.h"
+    try "int a$b(void);\n".write(toFile: header, atomically: true, encoding: .utf8)
+    let end = try Workspace.run(["explore", "libz.so.1", "--header", header])
+    #expect(end.status == 16 && end.errors.contains("other characters than letters, digits and _"), "\(end)")
+  }
+
   @Test("without the library that reads headers a sentence says what makes it") func noReader() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

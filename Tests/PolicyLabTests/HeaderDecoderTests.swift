@@ -83,6 +83,11 @@ import Testing
     try HeaderDecoder.description(Array(text.utf8))
   }
 
+  @Test("what a compiler found wrong is told, whatever it made of the rest") func problems() throws {
+    let text = "outrider-headers 3\ndiagnostic\na.h:1: error\nfunction\nx\u{1}y\n"
+    #expect(try Self.decode(text).problems == ["a.h:1: error"])
+  }
+
   @Test("a description is read as it was written") func whole() throws {
     let description = try Self.decode(Self.good)
     let function = try #require(description.functions["answer64"])

@@ -33,7 +33,10 @@ struct HeaderDecoder {
     guard try word() == "outrider-headers 3" else { throw violation("the first line") }
     var result = HeaderDescription()
     for _ in 0..<Self.maxDeclarations {
-      switch try word() {
+      let kind = try word()
+      // A compiler that has found an error goes on with names and types of its own.
+      if kind != "diagnostic", !result.problems.isEmpty { return result }
+      switch kind {
       case "diagnostic":
         let text = try word()
         if result.problems.count < Self.maxProblems { result.problems.append(Printable.text(text, limit: 300)) }

@@ -102,9 +102,11 @@ package struct HeaderReader: Sendable {
     } catch {
       throw Failure(
         exitStatus: Outcome.Kind.protocolViolation.exitStatus,
-        "\(Self.names(request)): what was read isn't a description: line \(error.line) isn't \(error.expected)")
+        """
+        \(Self.names(request)): what the compiler's library wrote of it can't be read (line \(error.line) isn't \(error.expected)): the \
+        header names something with other characters than letters, digits and _, or it misled that library, which ran behind walls
+        """)
     }
-    // A compiler that has found an error goes on with types of its own.
     guard description.problems.isEmpty else {
       let shown = description.problems.prefix(Self.maxShownProblems).joined(separator: "; ")
       throw Failure(
