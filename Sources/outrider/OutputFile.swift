@@ -39,7 +39,7 @@ enum OutputFile {
       throw Failure(73, "\(option) \(path): there is no folder \(folder); make it first")
     }
     do throws(SystemCallError) {
-      // Nobody knows whether a folder takes a file but by making one: mounts and other walls have a say, too.
+      // Only making one tells whether a folder takes a file: mounts and other walls have a say, too.
       if let (place, _) = try replaced(path) {
         let new = Self.new(place)
         _ = try OwnedDescriptor.open(new, O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
