@@ -28,7 +28,7 @@ import Testing
       ("read", "a", "a/b", true), ("write", "a", "a/b", true), ("execute", "a", "a/b", true),
       ("list", "a", "a/b", false),
       ("read", "a/b", "a", false), ("read", "a", "link", true), ("read", "a", "a", true), ("read", "a", "c", false),
-      ("read", "a", "/usr/share/zoneinfo", true),
+      ("read", "a", "/usr/share/zoneinfo", true), ("read", "c", "other", true), ("list", "c", "other", false),
     ])
   func listedWithin(key: String, outer: String, inner: String, isRefused: Bool) throws {
     let folder = try Files.temporaryDirectory(in: NSTemporaryDirectory(), prefix: "outrider-listed-")
@@ -37,6 +37,7 @@ import Testing
       try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
     }
     try FileManager.default.createSymbolicLink(atPath: "\(folder)/a/link", withDestinationPath: "b")
+    try FileManager.default.createSymbolicLink(atPath: "\(folder)/other", withDestinationPath: "c")
     func path(_ name: String) -> String {
       name.hasPrefix("/") ? name : "\(folder)/\(name == "link" ? "a/link" : name)"
     }

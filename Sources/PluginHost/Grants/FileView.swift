@@ -39,6 +39,8 @@ struct FileView {
     var isInside: (String) -> Bool
     /// Whether it is a folder of the plugin's own root.
     var isFolder: (String) -> Bool = { _ in false }
+    /// Whether it may be read by another name, by which it is granted: Landlock knows files and not names.
+    var isGranted: (String) -> Bool = { _ in false }
   }
 
   init(
@@ -95,8 +97,8 @@ struct FileView {
       guard let temporary, Self.holds(temporary, place), !makesFile, !Self.makers.contains(call) else { return false }
       return disk.isOnMachine(place) && !disk.isInside(place)
     }
-    if listed.contains(where: { Self.holds($0, place) }) {
-      return !SystemCalls.looks.contains(call) && !disk.isFolder(place)
+    if let holder = listed.first(where: { Self.holds($0, place) }) {
+      return !SystemCalls.looks.contains(call) && !disk.isFolder(place) && !isGranted(place, below: holder)
     }
     // Links of the view's own, which are followed unless the call means them.
     if hidesFiles, RunnerView.links.contains(place), SystemCalls.looks.contains(call) { return false }
@@ -104,6 +106,15 @@ struct FileView {
     let leads = (shown + listed).contains { Self.holds(place, $0) }
     guard SystemCalls.looks.contains(call) else { return !leads || hasLandlock }
     return hidesFiles && !leads
+  }
+
+  private func isGranted(_ place: String, below holder: String) -> Bool {
+    var place = place[...]
+    while place.utf8.count > holder.utf8.count {
+      if disk.isGranted(String(place)) { return true }
+      place = place[..<(place.lastIndex(of: "/") ?? place.startIndex)]
+    }
+    return false
   }
 
   /// Whether the mount that a file of the view lies in has no execution: then the kernel maps none of it as code (mmap(2), EPERM).
@@ -189,6 +200,10 @@ extension FileView {
       disk: Disk(
         ownLink: { Files.link(root + $0) },
         isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true },
-        isFolder: { Files.isFolder(root + $0) ?? false }))
+        isFolder: { Files.isFolder(root + $0) ?? false },
+        isGranted: { path in
+          guard let identity = try? Files.identity(of: root + path) else { return false }
+          return plan.grants.contains { !$0.isListed && $0.identity.isSameFile(as: identity) }
+        }))
   }
 }

@@ -78,8 +78,12 @@ struct Grant {
   private static func checkLists(_ grants: [Grant], _ machine: Machine) throws(HostError) {
     let runtime = RunnerView.runtime + machine.hello.runtime
     for grant in grants where grant.isListed {
-      let outer = grants.filter { !$0.isListed }.map(\.place) + runtime
-      guard let holder = outer.first(where: { grant.place == $0 || grant.place.hasPrefix($0 + "/") }) else { continue }
+      let others = grants.filter { !$0.isListed }
+      // By whatever name.
+      let holder =
+        others.first { $0.identity.isSameFile(as: grant.identity) }?.path
+        ?? (others.map(\.place) + runtime).first { grant.place == $0 || grant.place.hasPrefix($0 + "/") }
+      guard let holder else { continue }
       throw .usage(
         "\(grant.path), which the policy grants under 'list', \(RevealingFolder.rejectionReason(forListedIn: holder))")
     }
@@ -99,4 +103,9 @@ struct Grant {
       ($0.element.place.utf8.count, $0.offset) < ($1.element.place.utf8.count, $1.offset)
     }.map(\.element)
   }
+}
+
+extension FileIdentity {
+  /// By whatever names they were opened.
+  func isSameFile(as other: Self) -> Bool { (device, inode) == (other.device, other.inode) }
 }

@@ -19,14 +19,14 @@ package enum RevealingFolder {
 
   /// Why a folder isn't listed only. `holder`: one that it lies in, of which more is granted.
   package static func rejectionReason(forListedIn holder: String) -> String {
-    "lies in \(holder), of which more than names may be read, and so could all that lies in it; grant the other parts by themselves"
+    "is or lies in \(holder), of which more than names may be read, and so could all that lies in it; grant the other parts by themselves"
   }
 
   /// `identity`: what a granted path leads to, under whatever name.
   static func rejectionReason(for path: String, _ identity: FileIdentity) -> String? {
     for folder in ["/dev", "/proc"] {
       guard let known = try? Files.identity(of: folder) else { continue }
-      if (known.device, known.inode) == (identity.device, identity.inode) { return rejectionReason(forReal: folder) }
+      if known.isSameFile(as: identity) { return rejectionReason(forReal: folder) }
     }
     return (try? Files.real(path)).flatMap(rejectionReason(forReal:))
   }
