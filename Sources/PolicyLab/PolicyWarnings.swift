@@ -101,7 +101,11 @@ package enum PolicyWarnings {
   private static func refusal(of path: String, _ policy: Policy, _ machine: Machine) -> String? {
     if RunnerView.links.contains(path) { return "is the runtime's, which every plugin may read" }
     if let reason = RevealingFolder.rejectionReason(forReal: machine.real(path)) { return reason }
-    guard policy.list.contains(path), let parent = parent(of: path),
+    guard policy.list.contains(path), let parent = parent(of: path) else { return nil }
+    if let holder = RunnerView.runtime.first(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+      return RevealingFolder.rejectionReason(forListedIn: holder)
+    }
+    guard
       let holder = policy.grants.first(where: { parent == $0 || parent.hasPrefix($0 + "/") }),
       policy.access(to: parent) > .list
     else { return nil }

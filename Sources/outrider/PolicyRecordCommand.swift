@@ -94,6 +94,9 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       throw ValidationError(
         "--allow '\(Printable.text(folder, limit: 200))' isn't the absolute path of a folder below /")
     }
+    for path in allow where !Files.exists(path) {
+      throw ValidationError("--allow '\(Printable.text(path, limit: 200))' isn't there")
+    }
     guard folderFrom.map({ $0 >= 2 }) ?? true else { throw ValidationError("--folder-from is a number from 2") }
   }
 

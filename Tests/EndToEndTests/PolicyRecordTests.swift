@@ -86,6 +86,10 @@ import Testing
       let end = try Workspace.run(["policy", "record", "--allow", folder, "call", "libc.so.6", "abs", "i32(i32)", "1"])
       #expect(end.status == 64 && end.errors.contains("--allow '\(folder)' isn't the absolute path"), "\(end)")
     }
+    let absent = try Workspace.run([
+      "policy", "record", "--allow", "/nowhere", "call", "libc.so.6", "abs", "i32(i32)", "1",
+    ])
+    #expect(absent.status == 64 && absent.errors.contains("--allow '/nowhere' isn't there"), "\(absent)")
   }
 
   @Test("a policy that isn't text is refused, and a path has one name whatever its slashes are") func texts() throws {

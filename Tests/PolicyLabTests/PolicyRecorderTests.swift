@@ -35,33 +35,6 @@ import Testing
   }
 
   @Test(
-    "what needs a review is granted in the folders that were named, and code that it has written where that was asked for",
-    arguments: [true, false])
-  func reviewed(isGranted: Bool) throws {
-    var bounds = PolicyRecorder.Bounds()
-    if isGranted { (bounds.reviewed, bounds.grantsWrittenCode) = (["/proc", "/var/lib/words"], true) }
-    var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
-    let paths = ["/proc/cpuinfo", "/var/lib/words/en", "/var/lib/wordsmith", "/proc/self/maps", "/proc", "/root/key"]
-    let denials = paths.map { Self.file($0) } + [Observed.Denial(wall: "seccomp", call: "mprotect", target: "0x5")]
-    var step = recorder.handle([Self.observed(.returned, denials)], on: Self.machine)
-    guard case .run(let policy) = step else { throw MissingStep() }
-    #expect(policy.read == (isGranted ? ["/proc/cpuinfo", "/var/lib/words/en"] : []))
-    #expect(policy.executableMemory == (isGranted ? .justInTime : .loading))
-    for _ in 0..<3 { if case .run = step { step = recorder.handle([Self.observed()], on: Self.machine) } }
-    guard case .finished(let recording) = step else { throw MissingStep() }
-    let text = PolicyText(recording, command: "outrider").text
-    let lines =
-      isGranted
-      ? ["    - /proc/cpuinfo  # openat", "executableMemory: jit  # mprotect"]
-      : [
-        "# not granted: /proc/cpuinfo; nothing in /proc is granted unless --allow,",
-        "# not granted: executableMemory: jit; --jit lets it run code",
-      ]
-    #expect(lines.allSatisfy(text.contains) && text.contains("# not granted: /proc/self/maps; no policy"), "\(text)")
-    #expect(try Policy(parsing: text, file: "recorded").executableMemory == policy.executableMemory)
-  }
-
-  @Test(
     "a file that was denied to readers and to writers may be read at first, and written where that is still asked for")
   func readingFirst() throws {
     for isStillWritten in [false, true] {

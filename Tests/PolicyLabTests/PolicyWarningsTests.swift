@@ -25,6 +25,7 @@ import Testing
       ("read: [/lib]", "is the runtime's"), ("read: [/etc/localtime]", "is the runtime's"),
       ("read: [/proc/self/mem]", "shows what a process"), ("read: [/srv/process]", "shows what a process"),
       ("list: [/srv/a/b], read: [/srv/a]", "is or lies in /srv/a, of which more than names"),
+      ("list: [/usr/share/zoneinfo/Asia]", "is or lies in /usr/share/zoneinfo, of which more"),
       ("list: [/srv/a, /srv/a/b]", "has no effect"), ("list: [/srv/a], read: [/srv/a/b]", nil),
       // A link that leads out of what is granted, and one within a folder of code that is read alone.
       ("read: [/srv/a, /srv/a/link]", nil), ("read: [/srv/a, /srv/a/b]", "has no effect"),
