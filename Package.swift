@@ -89,12 +89,13 @@ let package = Package(
     // Floor 0, too: what the standard library hasn't and several targets need. It imports the C library alone.
     .target(name: "Basics", swiftSettings: strict),
     // Floor 1: the operating system and the asset vocabulary, as values and owners; what people write.
-    .target(name: "LinuxSystem", dependencies: ["CLinux"], swiftSettings: strict),
+    .target(name: "LinuxSystem", dependencies: ["Basics", "CLinux"], swiftSettings: strict),
     .target(name: "AssetModel", dependencies: ["Basics"], swiftSettings: strict),
     .target(name: "StrictYAML", dependencies: ["Basics", yams], swiftSettings: strict),
     // Floor 2: pure values and codecs.
-    .target(name: "Sandbox", dependencies: ["CSeccomp", "LinuxSystem", "StrictYAML", yams], swiftSettings: strict),
-    .target(name: "HostProtocol", dependencies: ["AssetModel"], swiftSettings: strict),
+    .target(
+      name: "Sandbox", dependencies: ["Basics", "CSeccomp", "LinuxSystem", "StrictYAML", yams], swiftSettings: strict),
+    .target(name: "HostProtocol", dependencies: ["AssetModel", "Basics"], swiftSettings: strict),
     .target(name: "Hashing", dependencies: ["AssetModel", "CCrypto"], swiftSettings: strict),
     .target(name: "PropertyLists", swiftSettings: strict),
     // What the service, its clients and the command line say to each other.
@@ -108,7 +109,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "RunnerKit",
-      dependencies: ["AssetModel", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
+      dependencies: ["AssetModel", "Basics", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
       swiftSettings: strict),
     .target(
       name: "Downloads",
@@ -122,7 +123,8 @@ let package = Package(
       dependencies: ["Basics", "CLinux", "COpenSSL", "Hashing", "LinuxSystem", "StrictYAML", yams],
       swiftSettings: strict),
     .target(
-      name: "AssetStore", dependencies: ["AssetModel", "Hashing", "LinuxSystem", grdb, sqlite], swiftSettings: strict),
+      name: "AssetStore", dependencies: ["AssetModel", "Basics", "Hashing", "LinuxSystem", grdb, sqlite],
+      swiftSettings: strict),
     // What the service decides, as values without I/O, clocks or randomness of their own.
     .target(name: "ServiceMachines", dependencies: ["AssetModel", "Basics"], swiftSettings: strict),
     // Apps as bundles: read, checked, made, unpacked and put in place.
@@ -160,7 +162,7 @@ let package = Package(
     .target(name: "COutrider", cSettings: strictC),
     .target(
       name: "OutriderC",
-      dependencies: ["COutrider", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML"],
+      dependencies: ["Basics", "COutrider", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML"],
       swiftSettings: strict,
       // Where Examples/embed-c/install puts Swift's runtime.
       linkerSettings: [

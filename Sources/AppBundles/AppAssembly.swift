@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Foundation
 internal import Glibc
@@ -46,8 +47,9 @@ struct AppAssembly {
   private let limits = BundleLimits()
 
   init(path: String, parts: AppParts, isDevelopment: Bool) throws(BundleError) {
-    let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    name = trimmed.split(separator: "/").last.map(String.init) ?? ""
+    let trimmed =
+      path.utf8.count > 1 && path.utf8.last == UInt8(ascii: "/") ? String(path.utf8.dropLast()) ?? path : path
+    name = trimmed.pathNames.last ?? ""
     guard BundleNames.isBundle(name, suffix: ".app") else {
       throw BundleError(.notABundle, path, "isn't the name of an app", remedy: "name it, for example, Sessions.app")
     }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 internal import LinuxSystem
 
@@ -58,7 +59,7 @@ package enum AppBundle {
     do throws(SystemCallError) {
       let real = try Files.real(path)
       // What a link is called counts for no more than what it leads to.
-      let bundleName = String(real.split(separator: "/").last ?? "")
+      let bundleName = String(real.pathNames.last ?? "")
       guard BundleNames.isBundle(bundleName, suffix: ".app") else {
         return (nil, [Finding(file: "", expected: expected, found: KeyReader.text(of: bundleName))], nil)
       }
@@ -67,7 +68,7 @@ package enum AppBundle {
       let description = check.run(in: bundle)
       return (description, check.findings, real)
     } catch {
-      let name = path.split(separator: "/").last.map(String.init) ?? ""
+      let name = path.pathNames.last ?? ""
       let found = error.code == ENOTDIR ? "something else at \(name)" : SystemCallError.message(error.code)
       return (nil, [Finding(file: "", expected: expected, found: found)], nil)
     }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Foundation
 internal import Glibc
 internal import LinuxSystem
@@ -149,7 +150,7 @@ struct AppFolder {
       let place = "\(path)/\(name)"
       if name.hasPrefix(Self.linkPrefix) {
         unlink(place)
-      } else if Self.isVersionFolder(name), name != current, !keeping.contains(where: { $0.hasPrefix(place + "/") }) {
+      } else if Self.isVersionFolder(name), name != current, !keeping.contains(where: { $0.lies(below: place) }) {
         // An app that runs on through its update still reads its bundle, and is known by it.
         if let real = try? Files.real(place), Processes.execute(below: real) { continue }
         Files.removeTree(place)

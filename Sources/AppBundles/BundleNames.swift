@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 
 /// Names that a bundle gives and that become names of folders.
 enum BundleNames {
@@ -22,7 +23,7 @@ enum BundleNames {
 
   /// One part of a path, with nothing that can't be seen or that reorders text.
   static func isFileName(_ name: String) -> Bool {
-    !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255 && !name.contains("/") && isPlain(name)
+    !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 255 && !name.hasSlash && isPlain(name)
   }
 
   static func isPlain(_ text: String) -> Bool { !text.unicodeScalars.contains(where: DownloadRules.isDeceptive) }

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import CArchive
 internal import Glibc
 
@@ -72,7 +73,7 @@ struct EntryRules {
       throw refuse(path, "is a link to nothing")
     }
     let target = String(cString: name)
-    if target.hasPrefix("/") { throw refuse(path, "is a link out of the bundle, to \(Printable.text(target))") }
+    if target.isAbsolutePath { throw refuse(path, "is a link out of the bundle, to \(Printable.text(target))") }
     if target.utf8.count > limits.pathLength {
       throw refuse(path, "is a link with a target of more than \(limits.pathLength) bytes")
     }
@@ -109,8 +110,8 @@ struct EntryRules {
     guard let text = String(validating: bytes, as: UTF8.self), BundleNames.isPlain(text) else {
       throw refuse(shown, "has a name that isn't UTF-8 text, or has control characters", what: what)
     }
-    if text.hasPrefix("/") { throw refuse(text, "has an absolute path", what: what) }
-    let parts = text.split(separator: "/").filter { $0 != "." }
+    if text.isAbsolutePath { throw refuse(text, "has an absolute path", what: what) }
+    let parts = text.pathNames
     if parts.contains("..") { throw refuse(text, "has '..' in its path", what: what) }
     guard parts.count <= limits.depth else {
       throw BundleError(.tooLarge, archive, "has folders within each other deeper than \(limits.depth) levels")

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Foundation
 internal import Glibc
 internal import LinuxSystem
@@ -74,7 +75,7 @@ final class StagingArea: Sendable {
 
   /// - Returns: the copy's path.
   func copy(_ bundle: String, limits: BundleLimits) throws(BundleError) -> String {
-    let name = bundle.split(separator: "/").last.map(String.init) ?? ""
+    let name = bundle.pathNames.last ?? ""
     let target = "\(version)/\(name)"
     try make(target, subject: bundle)
     try TreePass.copy(bundle, to: target, limits: limits)

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 internal import LinuxSystem
 
@@ -126,8 +127,8 @@ public final class CertificateAuthority: Sendable {
 
   private static func makeDirectories(_ path: String) throws(SystemCallError) {
     var made = ""
-    for part in path.split(separator: "/") {
-      made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
+    for part in path.pathNames {
+      made += (made.isEmpty && !path.isAbsolutePath ? "" : "/") + part
       if mkdir(made, 0o700) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: made) }
     }
   }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import LinuxSystem
@@ -102,7 +103,7 @@ enum Listing {
 /// Content types by the name's ending: the few that a browser has to know.
 enum ContentTypes {
   static func of(_ path: String) -> String {
-    guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return "application/octet-stream" }
+    guard let dot = path.lastIndex(of: "."), !path[dot...].hasSlash else { return "application/octet-stream" }
     return switch path[path.index(after: dot)...].lowercased() {
     case "html", "htm": "text/html; charset=utf-8"
     case "txt", "md", "yaml", "yml": "text/plain; charset=utf-8"

@@ -1,3 +1,4 @@
+internal import Basics
 public import StrictYAML
 internal import Yams
 
@@ -64,7 +65,7 @@ private struct FaultScriptReader {
       case "name": rule.reply.name = try nodes.scalar(value, key)
       case "path":
         rule.path = try nodes.scalar(value, key)
-        guard rule.path.hasPrefix("/"), rule.path.utf8.count <= 1024 else {
+        guard rule.path.isAbsolutePath, rule.path.utf8.count <= 1024 else {
           throw nodes.error(
             value, "path is \(nodes.shown(rule.path)); it is a pattern that starts with '/', such as /videos/**")
         }

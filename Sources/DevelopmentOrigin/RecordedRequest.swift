@@ -1,3 +1,5 @@
+internal import Basics
+
 /// A header field, as it stood on the wire.
 public struct HeaderField: Sendable, Equatable {
   public var name: String
@@ -39,7 +41,7 @@ public struct RecordedRequest: Sendable {
   }
 
   /// Whether it asks a proxy for what another server has.
-  var isForAnother: Bool { method == "CONNECT" || !target.hasPrefix("/") }
+  var isForAnother: Bool { method == "CONNECT" || !target.isAbsolutePath }
 
   /// The value of the first field of that name, in any case.
   public func header(_ name: String) -> String? { headers.first { $0.name.isEqualIgnoringCase(to: name) }?.value }

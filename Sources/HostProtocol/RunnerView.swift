@@ -1,3 +1,5 @@
+internal import Basics
+
 /// Where things lie in the root that a runner sees. Both sides build on it: the fork server makes the template, the host
 /// attaches each run's own on it.
 package enum RunnerView {
@@ -18,7 +20,7 @@ package enum RunnerView {
   package static let own = [bundle, container, containers, manifest, temporary]
 
   /// Whether a path is one of those, or a further container.
-  package static func isOwn(_ path: String) -> Bool { own.contains(path) || path.hasPrefix(containers + "/") }
+  package static func isOwn(_ path: String) -> Bool { own.contains(path) || path.lies(below: containers) }
 
   /// Directories and files of the machine that every runner sees, read-only. Those that a machine lacks are left out.
   package static let runtime = [

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 
@@ -59,9 +60,11 @@ package enum Files {
 
   /// Where a symbolic link leads (readlink(2)); nil for anything else.
   package static func link(_ path: String) -> String? {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = readlink(path, &buffer, buffer.count)
-    return count > 0 ? String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+      guard let start = buffer.baseAddress else { return nil }
+      let count = readlink(path, start, buffer.count)
+      return count > 0 ? String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self) : nil
+    }
   }
 
   /// The flags that a descriptor was opened with (proc_pid_fdinfo(5)); nil where that can't be told.
@@ -118,8 +121,8 @@ package enum Files {
 
   /// Makes a directory and those above it where they are missing; what is there stays as it is.
   package static func makeDirectories(_ path: String, mode: UInt32) throws(SystemCallError) {
-    var made = path.hasPrefix("/") ? "" : "."
-    for part in path.split(separator: "/") {
+    var made = path.isAbsolutePath ? "" : "."
+    for part in path.pathNames {
       made += "/\(part)"
       if mkdir(made, mode) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: made) }
     }

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// Processes of the machine, as proc(5) shows them to this user.
 package enum Processes {
   /// Whether one of them executes a file below `folder`, an absolute path without links. Those of other users can't be
@@ -6,7 +8,7 @@ package enum Processes {
     let names = (try? Files.names(in: "/proc")) ?? []
     return names.contains { name in
       guard name.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
-      return Files.link("/proc/\(name)/exe")?.hasPrefix(folder + "/") ?? false
+      return Files.link("/proc/\(name)/exe")?.lies(below: folder) ?? false
     }
   }
 }

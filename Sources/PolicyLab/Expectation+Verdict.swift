@@ -58,7 +58,7 @@ extension Expectation.Access {
 
   /// Whether a denial is of this access to a path, or to what lies in it.
   func covers(_ denial: Observed.Denial, _ path: String) -> Bool {
-    guard denial.target == path || denial.target.hasPrefix(path == "/" ? path : path + "/") else { return false }
+    guard denial.target.lies(in: path) else { return false }
     return switch self {
     case .read: !denial.writes && !Self.executing.contains(denial.call)
     case .write: denial.writes

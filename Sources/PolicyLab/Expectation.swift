@@ -123,7 +123,7 @@ package struct Expectation: Sendable, Equatable {
   }
 
   private static func deny(_ rest: String) throws(Invalid) -> Condition {
-    if rest.hasPrefix("/") || rest.hasPrefix("$") { return .deny(call: nil, path: try path(rest)) }
+    if rest.isAbsolutePath || rest.hasPrefix("$") { return .deny(call: nil, path: try path(rest)) }
     let parts = rest.split(separator: " ", maxSplits: 1).map { String($0).trimmed }
     if parts.count == 2, let access = Access(rawValue: parts[0]) {
       return .denyAccess(access, path: try path(parts[1]))
@@ -138,7 +138,7 @@ package struct Expectation: Sendable, Equatable {
 
   private static func isAccessed(_ rest: String) -> Bool {
     let first = rest.split(separator: " ", maxSplits: 1).first.map(String.init) ?? ""
-    return rest.hasPrefix("/") || rest.hasPrefix("$") || rest != first && Access(rawValue: first) != nil
+    return rest.isAbsolutePath || rest.hasPrefix("$") || rest != first && Access(rawValue: first) != nil
   }
 
   private static func accessed(_ rest: String) throws(Invalid) -> (Access?, String) {
@@ -154,10 +154,10 @@ package struct Expectation: Sendable, Equatable {
   ]
 
   private static func path(_ text: String) throws(Invalid) -> String {
-    for (name, place) in variables where text == name || text.hasPrefix(name + "/") {
-      return place + text.dropFirst(name.count)
+    for (name, place) in variables where text.lies(in: name) {
+      return place + text.rest(after: name)
     }
-    guard text.hasPrefix("/") else {
+    guard text.isAbsolutePath else {
       let names = variables.keys.sorted().joined(separator: ", ")
       throw Invalid(message: "\(shown(text)) isn't an absolute path, nor one that begins with \(names)")
     }

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import PluginHost
 package import Sandbox
 
@@ -94,7 +95,7 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     // Recorded from nothing, it was refused where it wanted to connect.
     let tried = Set(recording.refused.map(\.path)).union(used.network.map(\.text))
     func isUsed(_ grant: String, _ paths: [String]) -> Bool {
-      paths.contains { $0 == grant || $0.hasPrefix(grant + "/") }
+      paths.contains { $0.lies(in: grant) }
     }
     let policy = (try? PatternExpansion.resolved(policy)) ?? policy
     return policy.read.filter { !isUsed($0, used.grants) }.map { "read: \($0)" }

@@ -1,3 +1,4 @@
+internal import Basics
 package import Sandbox
 
 /// What a policy lets a plugin do with one path; each more than the one before.
@@ -28,16 +29,12 @@ extension Policy {
   /// Whether what lies at a path may be mapped as code: of the grants that hold it, the narrowest says so.
   package func mapsCode(at path: String) -> Bool {
     func longest(_ paths: [String], _ isOf: (PatternGrant) -> Bool) -> Int? {
-      (paths.filter { Self.holds($0, path) }
+      (paths.filter { path.lies(in: $0) }
         + patterns.filter { isOf($0) && ($0.pattern.text == path || $0.pattern.covers(path)) }.map(\.pattern.text))
         .map(\.utf8.count).max()
     }
     guard let code = longest(libraries, { $0.access == .execute }) else { return false }
     return code >= longest(read + write + list) { $0.access != .execute } ?? 0
-  }
-
-  private static func holds(_ grant: String, _ path: String) -> Bool {
-    path == grant || grant == "/" || path.hasPrefix(grant + "/")
   }
 
   /// The line of a policy of version 2 by which it grants a path, or what a pattern of it stands for; nil: it doesn't.
@@ -54,7 +51,7 @@ extension Policy {
 
   /// Of the grants that hold a path, the narrowest counts.
   package func access(to path: String) -> PathAccess {
-    func covers(_ grant: String) -> Bool { Self.holds(grant, path) }
+    func covers(_ grant: String) -> Bool { path.lies(in: grant) }
     let granted =
       write.filter(covers).map { ($0, PathAccess.write) }
       + (read + libraries).filter(covers).map { ($0, PathAccess.read) }

@@ -1,3 +1,4 @@
+internal import Basics
 package import Sandbox
 
 /// What one policy allows that another doesn't.
@@ -44,7 +45,7 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
       let isSaid = old.mapsCode(at: path) != new.mapsCode(at: path) && max(was, now) == .read
       guard was != now, !isSaid else { continue }
       // Said of the folder that it lies in.
-      let parents = grants.filter { path.hasPrefix($0 + "/") }
+      let parents = grants.filter { path.lies(below: $0) }
       if parents.contains(where: { old.access(to: $0) == was && new.access(to: $0) == now }) { continue }
       // Said of the link.
       let link = links[path]
@@ -57,7 +58,7 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     let grants = Set(old.grants).union(new.grants)
     for path in grants.sorted() {
       let (was, now) = (old.mapsCode(at: path), new.mapsCode(at: path))
-      let parents = grants.filter { path.hasPrefix($0 + "/") }
+      let parents = grants.filter { path.lies(below: $0) }
       guard was != now, !parents.contains(where: { old.mapsCode(at: $0) == was && new.mapsCode(at: $0) == now }) else {
         continue
       }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
@@ -71,13 +72,13 @@ package enum PolicyWarnings {
         warn("\(path) as a whole shows what other programs keep there; name the files that are needed")
       }
       if policy.hasNetwork,
-        let hidden = RunnerView.networkFiles.first(where: { path == $0 || $0.hasPrefix(path + "/") })
+        let hidden = RunnerView.networkFiles.first(where: { $0.lies(in: path) })
       {
         warn(
           "\(path) would hide the plugin's own \(hidden), by which it finds names with hosts or pairs under network: a run with this policy is refused"
         )
       }
-      if isWritten, system.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+      if isWritten, system.contains(where: { path.lies(in: $0) }) {
         warn("\(path) can be written: what lies there is run by others")
       }
       if isWritten, !isPattern, machine.isOpenToAll(path) {
@@ -94,7 +95,7 @@ package enum PolicyWarnings {
   }
 
   private static func parent(of path: String) -> String? {
-    path.lastIndex(of: "/").flatMap { $0 == path.startIndex ? nil : String(path[..<$0]) }
+    path.parentFolder.flatMap { $0 == "/" ? nil : $0 }
   }
 
   /// Why no run has a policy that grants this path as it does; nil: one may.
@@ -102,11 +103,11 @@ package enum PolicyWarnings {
     if RunnerView.links.contains(path) { return "is the runtime's, which every plugin may read" }
     if let reason = RevealingFolder.rejectionReason(forReal: machine.real(path)) { return reason }
     guard policy.list.contains(path), let parent = parent(of: path) else { return nil }
-    if let holder = RunnerView.runtime.first(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+    if let holder = RunnerView.runtime.first(where: { path.lies(in: $0) }) {
       return RevealingFolder.rejectionReason(forListedIn: holder)
     }
     guard
-      let holder = policy.grants.first(where: { parent == $0 || parent.hasPrefix($0 + "/") }),
+      let holder = policy.grants.first(where: { parent.lies(in: $0) }),
       policy.access(to: parent) > .list
     else { return nil }
     return RevealingFolder.rejectionReason(forListedIn: holder)

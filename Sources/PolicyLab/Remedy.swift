@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import Glibc
 internal import HostProtocol
@@ -64,12 +65,12 @@ package struct Remedy: Sendable, Equatable {
     case _ where SystemCalls.startsProcess(denial.operation, shown: denial.target):
       self = Remedy(
         line: "processes: 1", words: "lets it start another process, whose time and memory count as the plugin's own")
-    case _ where denial.operation == "execve" && denial.target.hasPrefix("/"):
+    case _ where denial.operation == "execve" && denial.target.isAbsolutePath:
       let execution = Self.execution(of: Self.file(of: denial))
       self = Remedy(
         line: policy.processes > 0 ? execution : "processes: 1\n\(execution)",
         words: "lets it start that program, which may do what the plugin may")
-    case _ where denial.operation == "mmap" && denial.target.hasPrefix("/"):
+    case _ where denial.operation == "mmap" && denial.target.isAbsolutePath:
       self = Self.mapping(Self.file(of: denial))
     case _ where SocketPairs.areMade(by: denial.operation, denial.target) && !policy.hasNetwork:
       self = Self.network(
@@ -129,7 +130,7 @@ package struct Remedy: Sendable, Equatable {
   private static func file(_ denial: RunReport.Denial, _ policy: Policy, _ machine: Machine) -> Remedy {
     let path = file(of: denial)
     if let reason = rejection(of: path, denial, machine) { return Remedy(line: nil, words: reason) }
-    if path.hasPrefix("/"), let link = machine.plantedLink(path, policy) {
+    if path.isAbsolutePath, let link = machine.plantedLink(path, policy) {
       return Remedy(line: nil, words: planted(link, path, machine))
     }
     if let device = PolicyDevice.allCases.first(where: { $0.path == path }), !policy.devices.contains(device) {
@@ -137,7 +138,7 @@ package struct Remedy: Sendable, Equatable {
       return Remedy(line: "devices: [\(all)]", words: "lets it open that device")
     }
     if denial.operation == "mmap" {
-      let isOwn = (RunnerView.own + [RunnerView.containers]).contains { path == $0 || path.hasPrefix($0 + "/") }
+      let isOwn = (RunnerView.own + [RunnerView.containers]).contains { path.lies(in: $0) }
       guard !isOwn, policy.access(to: path) != .write else {
         return Remedy(
           line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
@@ -208,10 +209,9 @@ package struct Remedy: Sendable, Equatable {
     if machine.isFolder(path) == true, SystemCalls.opening.contains(denial.operation) {
       return Remedy(line: writing(path, policy), words: "lets it change all that lies in it")
     }
-    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+    guard let folder = path.parentFolder, folder != "/" else {
       return Remedy(line: nil, words: "nothing is written in the root; its container is $HOME")
     }
-    let folder = String(path[..<slash])
     return machine.isFolder(folder) == true
       ? Remedy(line: writing(folder, policy), words: "lets it change all that lies in it")
       : Remedy(line: nil, words: "\(folder) isn't on this machine either")
@@ -227,11 +227,10 @@ package struct Remedy: Sendable, Equatable {
 
   /// What lies in the plugin's view alone, and the runtime.
   private static func ownChange(_ path: String, _ policy: Policy) -> Remedy? {
-    func holds(_ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
-    if holds(RunnerView.container) {
+    if path.lies(in: RunnerView.container) {
       return Remedy(line: writing(nil, policy, ["$CONTAINER"]), words: "lets it change its container")
     }
-    if holds(RunnerView.temporary) {
+    if path.lies(in: RunnerView.temporary) {
       guard !policy.writesTemporary else {
         return Remedy(
           line: nil,
@@ -239,10 +238,10 @@ package struct Remedy: Sendable, Equatable {
       }
       return Remedy(line: writing(nil, policy, ["$TMP"]), words: "lets it write in its scratch folder")
     }
-    if holds(RunnerView.bundle) || holds(RunnerView.manifest) {
+    if path.lies(in: RunnerView.bundle) || path.lies(in: RunnerView.manifest) {
       return Remedy(line: nil, words: "a plugin only reads its bundle and its manifest; its container is $HOME")
     }
-    guard RunnerView.runtime.contains(where: holds) else { return nil }
+    guard RunnerView.runtime.contains(where: { path.lies(in: $0) }) else { return nil }
     return Remedy(
       line: nil,
       words: "no policy lets it change the runtime; Python keeps from that with --env PYTHONDONTWRITEBYTECODE=1")

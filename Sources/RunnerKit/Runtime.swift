@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import LinuxSystem
@@ -19,7 +20,7 @@ enum Runtime {
   }
 
   private static func folder(of path: String) -> String {
-    String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    (path.parentFolder ?? "")
   }
 
   private static func loaded() -> [String] {

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import HostProtocol
@@ -87,7 +88,7 @@ struct Template {
 
   private static func makeParents(of path: String) {
     var index = path.startIndex
-    while let slash = path[path.index(after: index)...].firstIndex(of: "/") {
+    while let slash = path.utf8[path.utf8.index(after: index)...].firstIndex(of: UInt8(ascii: "/")) {
       mkdir(String(path[..<slash]), 0o755)
       index = slash
     }
@@ -107,7 +108,7 @@ struct Template {
   /// Drops paths that lie below another one.
   private static func covering(_ paths: [String]) -> [String] {
     var kept: [String] = []
-    for path in Set(paths).sorted() where !kept.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+    for path in Set(paths).sorted() where !kept.contains(where: { path.lies(in: $0) }) {
       kept.append(path)
     }
     return kept

@@ -44,7 +44,9 @@ public struct ServicePaths: Sendable, Equatable, Codable {
   ///   - environment: Variables by their names; those that aren't absolute paths don't count.
   ///   - user: The user's identifier, for a runtime folder where none is named.
   public init(environment: [String: String], user: UInt32) {
-    func folder(_ variable: String) -> String? { environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil } }
+    func folder(_ variable: String) -> String? {
+      environment[variable].flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil }
+    }
     if let state = folder(Self.stateVariable) {
       self.init(state: state)
       return

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Basics
 internal import PluginHost
 internal import PolicyLab
 
@@ -98,7 +99,7 @@ struct BindCommand: AsyncParsableCommand {
 
   /// `zlib.h` is `Zlib`.
   private static func module(of header: String) -> String {
-    let file = header.split(separator: "/").last ?? ""
+    let file = header.pathNames.last ?? ""
     let stem = file.prefix { $0 != "." }
     let words = stem.split { !$0.isLetter && !$0.isNumber || !$0.isASCII }
     return words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()

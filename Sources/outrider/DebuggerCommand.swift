@@ -1,3 +1,5 @@
+internal import Basics
+
 /// The command by which a debugger attaches to a runner, and stops before the first constructor of what is loaded.
 struct DebuggerCommand {
   /// The runner, as this host sees it.
@@ -15,7 +17,7 @@ struct DebuggerCommand {
     ]
   }
 
-  private var name: String { library.split(separator: "/").last.map(String.init) ?? library }
+  private var name: String { library.pathNames.last ?? library }
 
   var gdb: String {
     let paths =

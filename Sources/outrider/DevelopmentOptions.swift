@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Basics
 internal import Glibc
 internal import LinuxSystem
 internal import PluginHost
@@ -52,7 +53,6 @@ struct DevelopmentOptions: ParsableArguments {
 
   /// Of the library itself; an `.appex` folder is one.
   private static func directory(of path: String) -> String {
-    guard Files.isFolder(path) != true, let slash = path.lastIndex(of: "/") else { return path }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
+    Files.isFolder(path) == true ? path : path.parentFolder ?? path
   }
 }

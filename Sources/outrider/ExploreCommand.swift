@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import HostProtocol
 internal import LinuxSystem
@@ -184,7 +185,7 @@ struct ExploreCommand: AsyncParsableCommand {
 
   /// The library as every command finds it.
   private var path: String {
-    library.contains("/") || PluginImage.isFoundByLoader(library) ? library : "./\(library)"
+    library.hasSlash || PluginImage.isFoundByLoader(library) ? library : "./\(library)"
   }
 
   private static func words(_ words: [String]) -> String {

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Foundation
 internal import Glibc
 internal import LinuxSystem
@@ -44,6 +45,6 @@ final class ManifestFile: Sendable {
 
   private static func place(of path: String, among folders: [String]) -> String? {
     guard let real = try? Files.real(path) else { return nil }
-    return folders.first { folder in (try? Files.real(folder)).map { real.hasPrefix("\($0)/") } ?? false }
+    return folders.first { folder in (try? Files.real(folder)).map { real.lies(below: $0) } ?? false }
   }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import LinuxSystem
 internal import PolicyLab
@@ -54,7 +55,7 @@ enum PolicyInput {
   /// Its text, as it is.
   static func source(of path: String) throws -> String {
     if let shipped = ShippedPolicy(rawValue: path) { return shipped.text }
-    if !path.contains("/"), !path.isEmpty, isAbsent(path) {
+    if !path.hasSlash, !path.isEmpty, isAbsent(path) {
       let names = ShippedPolicy.allCases.map(\.rawValue).joined(separator: ", ")
       throw Failure(66, "\(path): is neither a file here nor a shipped policy (\(names))")
     }

@@ -90,7 +90,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       throw ValidationError("name what to run: call …, run … or test files")
     }
     guard (1...100).contains(rounds) else { throw ValidationError("--rounds is a number from 1 to 100") }
-    for folder in allow where !folder.hasPrefix("/") || folder == "/" || folder.split(separator: "/").contains("..") {
+    for folder in allow where !folder.isAbsolutePath || folder == "/" || folder.pathNames.contains("..") {
       throw ValidationError(
         "--allow '\(Printable.text(folder, limit: 200))' isn't the absolute path of a folder below /")
     }
@@ -129,7 +129,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     bounds.grantsNetwork = network
     bounds.grantsProcesses = processes
     bounds.grantsWrittenCode = jit
-    bounds.reviewed = Set(allow.map { "/" + $0.split(separator: "/").joined(separator: "/") })
+    bounds.reviewed = Set(allow.map { "/" + $0.pathNames.joined(separator: "/") })
     bounds.memory = try maxMemory.map {
       guard let size = Quantity.bytes($0) else {
         throw Failure(64, "--max-memory '\($0)' isn't a size, for example 256MiB")

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import LinuxSystem
 internal import PluginHost
@@ -121,16 +122,16 @@ struct PolicyTestPlan {
   /// `readsPolicies`: a recording is made before there is one.
   init(_ file: String, readsPolicies: Bool = true) throws {
     let text = try PolicyInput.text(of: file)
-    let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+    let folder = file.parentFolder.map { $0 + "/" } ?? ""
     do {
       tests = try PolicyTests(parsing: text, file: file) { path in
         guard readsPolicies else { return Policy() }
-        return try PolicyInput.policy(at: path.hasPrefix("/") || PolicyInput.isShipped(path) ? path : folder + path)
+        return try PolicyInput.policy(at: path.isAbsolutePath || PolicyInput.isShipped(path) ? path : folder + path)
       }
     } catch let error as YAMLFileError {
       throw Failure(64, error.description)
     }
-    let isBeside = tests.plugin.contains("/") && !tests.plugin.hasPrefix("/")
+    let isBeside = tests.plugin.hasSlash && !tests.plugin.isAbsolutePath
     library = isBeside ? folder + tests.plugin : tests.plugin
     self.file = file
   }

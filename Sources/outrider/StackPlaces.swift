@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import HostProtocol
 internal import LinuxSystem
 internal import PluginHost
@@ -43,7 +44,7 @@ struct StackPlaces {
 
   /// Of the library that was loaded; its dependencies seldom have debug information.
   private static func addSource(_ report: RunReport, _ host: PluginHost, _ places: inout [Place]) async {
-    guard let path = report.plugin?.path, let name = path.split(separator: "/").last.map(String.init) else { return }
+    guard let path = report.plugin?.path, let name = path.pathNames.last else { return }
     let indices = places.indices.filter { places[$0].library == name }
     guard !indices.isEmpty, let bytes = try? Files.content(of: path, limit: LibraryExploration.longest) else { return }
     let source = await DebugFinder { host }.source(of: bytes, path: path)

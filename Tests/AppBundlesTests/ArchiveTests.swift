@@ -61,6 +61,12 @@ import Testing
     Attack(
       testDescription: "..", code: .unsafeContent, text: "'..' in its path", script: "add('Sessions.app/../../evil')"),
     Attack(
+      testDescription: ".. before an accent, which makes another character of the slash", code: .unsafeContent,
+      text: "'..' in its path", script: "add('Sessions.app/../../\\u0301evil')"),
+    Attack(
+      testDescription: "absolute, with an accent on the slash", code: .unsafeContent, text: "absolute path",
+      script: "add('/\\u0301evil')"),
+    Attack(
       testDescription: "absolute", code: .unsafeContent, text: "absolute path", script: "add('/tmp/outrider-evil')"),
     Attack(testDescription: "absolute behind dots", code: .unsafeContent, text: "'..'", script: "add('./../../evil')"),
     Attack(

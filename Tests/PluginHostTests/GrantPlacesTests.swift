@@ -9,6 +9,7 @@ import Testing
     "/g/a/link": "../b", "/g/a/far": "/x/hop", "/x/hop": "/y/real", "/g/a/self": "self", "/g/a/root": "/",
     "/g/a/up": "../../../../..", "/g/a/chain": "link/deep", "/g/b/deep": "./deeper/", "/var/run": "/run",
     "/g/a/ping": "pong", "/g/a/pong": "ping", "/usr/lib/x/docs": "gcc", "/lib": "usr/lib", "/g/a/via": "link/..",
+    "/g/a/side": "/g/c", "/g/c/in": "/g/b",
   ]
 
   private static func place(_ path: String, among others: [String] = []) -> String {
@@ -31,11 +32,23 @@ import Testing
       // Out of bounds, round in circles.
       ("/g/a/root", ["/g/a"], "/"), ("/g/a/up", ["/g/a"], "/"), ("/g/a/self", ["/g/a"], "/g/a/self"),
       ("/g/a/ping", ["/g/a"], "/g/a/ping"),
+      // By a link of an inner one the folder is shown that an outer one lies in.
+      ("/g/c/in", ["/g/a", "/g/a/side"], "/g/b"), ("/g/c/in/x", ["/g/a", "/g/a/side"], "/g/b/x"),
+      ("/g/c/in", ["/g/a/side"], "/g/c/in"),
       // Spelled otherwise.
       ("/g/./a//link/", ["/g/a/"], "/g/b"),
     ] as [(String, [String], String)])
   func places(_ path: String, _ others: [String], _ expected: String) {
     #expect(Self.place(path, among: others) == expected)
     #expect(Self.place(path, among: others.reversed()) == expected)
+  }
+
+  @Test("links that change while they are followed leave no place that holds")
+  func changing() {
+    #expect(GrantPlaces(["/g/a/link", "/g/a"], runtime: []) { Self.links[$0] }.isSettled)
+    #expect(GrantPlaces([], runtime: []) { _ in nil }.isSettled)
+    // The second leads elsewhere as soon as the first is followed.
+    let links = ["/p/l": "/q", "/p/l/k": "/p"]
+    #expect(!GrantPlaces(["/p/l", "/p/l/k"], runtime: []) { links[$0] }.isSettled)
   }
 }

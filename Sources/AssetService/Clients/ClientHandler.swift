@@ -1,5 +1,6 @@
 internal import AppBundles
 internal import AssetModel
+internal import Basics
 internal import Downloads
 internal import Glibc
 internal import LinuxSystem
@@ -112,10 +113,10 @@ final class ClientHandler {
   /// By the file that it executes: in an installed bundle, and still the one that lies there.
   private func installedApp(of connection: ClientConnection) -> String? {
     guard let executable = connection.executable, let root = try? Files.real(configuration.paths.apps),
-      executable.path.hasPrefix(root + "/"), let there = try? Files.identity(of: executable.path),
+      executable.path.lies(below: root), let there = try? Files.identity(of: executable.path),
       there.device == executable.identity.device, there.inode == executable.identity.inode
     else { return nil }
-    return executable.path.dropFirst(root.count + 1).split(separator: "/").first.map(String.init)
+    return executable.path.rest(after: root).pathNames.first
   }
 
   private func left(_ id: ConnectionID, _ reason: String?) {

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import LinuxSystem
@@ -57,7 +58,7 @@ final class ClientListener: @unchecked Sendable {
   /// A socket at `path`, in a folder of this user's alone. One that no process listens on any more is replaced: only
   /// the process that holds the service's lock does that.
   static func bind(_ path: String) throws(Refusal) -> OwnedDescriptor {
-    let folder = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
+    let folder = path.parentFolder ?? ""
     try checkLength(path)
     do throws(SystemCallError) {
       try Files.makeDirectories(folder, mode: 0o700)

@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import AssetStore
+internal import Basics
 internal import Glibc
 internal import LinuxSystem
 
@@ -56,17 +57,17 @@ struct MarkedFiles {
 
   /// Deletes one, if it is still the file that was found, and still marked. Returns whether it is gone.
   func remove(_ candidate: PurgeCandidate) -> Bool {
-    guard candidate.directory == root || candidate.directory.hasPrefix(root + "/"),
+    guard candidate.directory.lies(in: root),
       let top = try? OwnedDescriptor.open(root, Self.folderFlags)
     else { return false }
-    return remove(candidate, in: top, candidate.directory.dropFirst(root.count).split(separator: "/")[...])
+    return remove(candidate, in: top, candidate.directory.rest(after: root).pathNames[...])
   }
 
   private func remove(
-    _ candidate: PurgeCandidate, in folder: borrowing OwnedDescriptor, _ rest: ArraySlice<Substring>
+    _ candidate: PurgeCandidate, in folder: borrowing OwnedDescriptor, _ rest: ArraySlice<String>
   ) -> Bool {
     if let next = rest.first {
-      guard let below = try? SystemFiles().open(String(next), in: folder.number, Self.folderFlags, mode: 0) else {
+      guard let below = try? SystemFiles().open(next, in: folder.number, Self.folderFlags, mode: 0) else {
         return false
       }
       return remove(candidate, in: below, rest.dropFirst())

@@ -1,5 +1,6 @@
 internal import AppBundles
 internal import AssetStore
+internal import Basics
 internal import Downloads
 internal import LinuxSystem
 
@@ -64,7 +65,7 @@ final class SpaceReclaimer {
   }
 
   private static func isIn(_ container: String, _ directory: String) -> Bool {
-    directory == container || directory.hasPrefix(container + "/")
+    directory.lies(in: container)
   }
 
   /// Of apps that are connected, or whose extension is at work: both may have a file open, or are about to look whether it is there.

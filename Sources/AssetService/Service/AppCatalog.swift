@@ -1,6 +1,7 @@
 internal import AppBundles
 internal import AssetModel
 internal import AssetStore
+internal import Basics
 internal import Logging
 internal import ServiceMachines
 internal import ServiceProtocol
@@ -98,7 +99,7 @@ final class AppCatalog {
 extension PlacedApp {
   /// Tells this version from all others of the app: the name of its folder.
   var label: String {
-    let parts = path.split(separator: "/")
+    let parts = path.pathNames
     return parts.count > 1 ? String(parts[parts.count - 2]) : description.version
   }
 }

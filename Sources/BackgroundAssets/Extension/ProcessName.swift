@@ -13,7 +13,7 @@ enum ProcessName {
 
   /// What is a library here is a program there: `libDownloader.so` is Downloader.
   static func name(ofLibrary path: String) -> String {
-    let file = path.split(separator: "/").last ?? ""
+    let file = path.utf8.split(separator: UInt8(ascii: "/")).last.map(Substring.init) ?? ""
     guard let suffix = file.range(of: ".so", options: [.anchored, .backwards]) else { return String(file) }
     let stem = file[..<suffix.lowerBound]
     let name = stem.hasPrefix("lib") ? stem.dropFirst(3) : stem

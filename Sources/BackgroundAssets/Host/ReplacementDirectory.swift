@@ -19,7 +19,9 @@ enum ReplacementDirectory {
   private static func places(for base: String?) -> [String] {
     var places: [String] = []
     let home = NSHomeDirectory()
-    if RunFolder.current != nil, base.map({ $0 == home || $0.hasPrefix(home + "/") }) ?? true { places.append(home) }
+    if RunFolder.current != nil, base.map({ $0 == home || $0.utf8.starts(with: "\(home)/".utf8) }) ?? true {
+      places.append(home)
+    }
     places.append(FileManager.default.temporaryDirectory.path)
     guard let base else { return places }
     let isFolder = status(of: base).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false

@@ -40,7 +40,7 @@ struct CookieJar: Sendable, Equatable {
       return (name: HeaderToken.lowercased(String(Self.trimmed(part[..<equals]))), value: part[equals...].dropFirst())
     }
     func last(_ name: String) -> String? { attributes.last { $0.name == name }.map { String(Self.trimmed($0.value)) } }
-    let path = last("path").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? Self.directory(of: url.path)
+    let path = last("path").flatMap { $0.isAbsolutePath ? $0 : nil } ?? Self.directory(of: url.path)
     let place = cookies.firstIndex { $0.origin == url.origin && $0.name == name && $0.path == path }
     if Self.isOver(maxAge: last("max-age"), expires: last("expires"), now: now) {
       if let place { cookies.remove(at: place) }
@@ -89,16 +89,13 @@ struct CookieJar: Sendable, Equatable {
 
   /// The default path (RFC 6265, 5.1.4).
   private static func directory(of path: String) -> String {
-    guard path.hasPrefix("/"), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex else {
-      return "/"
-    }
-    return String(path[..<slash])
+    path.isAbsolutePath ? path.parentFolder ?? "/" : "/"
   }
 
   private static func matches(_ path: String, _ cookiePath: String) -> Bool {
     let path = path.isEmpty ? "/" : path
     guard path.utf8.starts(with: cookiePath.utf8) else { return false }
-    return path.utf8.count == cookiePath.utf8.count || cookiePath.hasSuffix("/")
+    return path.utf8.count == cookiePath.utf8.count || cookiePath.utf8.last == UInt8(ascii: "/")
       || path.utf8.dropFirst(cookiePath.utf8.count).first == UInt8(ascii: "/")
   }
 

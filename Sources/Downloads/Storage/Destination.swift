@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Glibc
 internal import Hashing
 internal import LinuxSystem
@@ -29,13 +30,10 @@ final class Destination: Sendable {
   private static func open(
     _ path: String, _ files: any FileOperations, _ roots: [String]
   ) throws(SystemCallError) -> OwnedDescriptor {
-    let slash = UInt8(ascii: "/")
-    guard
-      let root = roots.first(where: {
-        path.utf8.starts(with: $0.utf8) && path.utf8.dropFirst($0.utf8.count).first == slash
-      })
-    else { return try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY) }
-    let parts = path.utf8.dropFirst(root.utf8.count).split(separator: slash).map { String(decoding: $0, as: UTF8.self) }
+    guard let root = roots.first(where: { path.lies(below: $0) }) else {
+      return try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY)
+    }
+    let parts = path.rest(after: root).pathNames
     let base = try OwnedDescriptor.open(root, O_RDONLY | O_DIRECTORY)
     do throws(SystemCallError) {
       return try files.open(

@@ -1,3 +1,4 @@
+internal import Basics
 internal import HostProtocol
 internal import LinuxSystem
 internal import Sandbox
@@ -68,17 +69,16 @@ struct FileView {
   /// Where links in the plugin's own folders lead a call that names `path`; `path` itself where there are none. `followsLast`: whether
   /// it also goes through one that is the last part.
   func destination(of path: String, followsLast: Bool) -> String {
-    var parts = path.split(separator: "/").filter { $0 != "." }
-    guard hidesFiles, parts.count <= Self.maxComponents, runFolders.contains(where: { Self.holds($0, path) }) else {
-      return path
-    }
+    guard hidesFiles, runFolders.contains(where: { path.lies(in: $0) }) else { return path }
+    var parts = path.pathNames
+    guard parts.count <= Self.maxComponents else { return path }
     let last = followsLast || parts.last == ".." ? nil : parts.popLast()
     let folder = "/" + parts.joined(separator: "/")
     var count = 0
     let place = GrantPlaces([folder], runtime: runFolders) { [runFolders, ownLink = disk.ownLink] found in
-      guard count < Self.maxOwnLinks, runFolders.contains(where: { Self.holds($0, found) }),
+      guard count < Self.maxOwnLinks, runFolders.contains(where: { found.lies(in: $0) }),
         let target = ownLink(found),
-        target.split(separator: "/").count <= Self.maxComponents
+        target.pathNames.count <= Self.maxComponents
       else { return nil }
       count += 1
       return target
@@ -92,27 +92,27 @@ struct FileView {
   func refuses(_ path: String, to call: String, makesFile: Bool = false, followsLast: Bool = true) -> Bool {
     guard hidesFiles || hasLandlock else { return false }
     let place = place(of: path, followsLast)
-    if call == "execve" { return !executable.contains { Self.holds($0, place) } }
-    if shown.contains(where: { Self.holds($0, place) }) {
-      guard let temporary, Self.holds(temporary, place), !makesFile, !Self.makers.contains(call) else { return false }
+    if call == "execve" { return !executable.contains { place.lies(in: $0) } }
+    if shown.contains(where: { place.lies(in: $0) }) {
+      guard let temporary, place.lies(in: temporary), !makesFile, !Self.makers.contains(call) else { return false }
       return disk.isOnMachine(place) && !disk.isInside(place)
     }
-    if let holder = listed.first(where: { Self.holds($0, place) }) {
+    if let holder = listed.first(where: { place.lies(in: $0) }) {
       return !SystemCalls.looks.contains(call) && !disk.isFolder(place) && !isGranted(place, below: holder)
     }
     // Links of the view's own, which are followed unless the call means them.
     if hidesFiles, RunnerView.links.contains(place), SystemCalls.looks.contains(call) { return false }
     // A folder that leads to something is there, empty but for that; to list it is refused.
-    let leads = (shown + listed).contains { Self.holds(place, $0) }
+    let leads = (shown + listed).contains { $0.lies(in: place) }
     guard SystemCalls.looks.contains(call) else { return !leads || hasLandlock }
     return hidesFiles && !leads
   }
 
   private func isGranted(_ place: String, below holder: String) -> Bool {
-    var place = place[...]
+    var place = place
     while place.utf8.count > holder.utf8.count {
-      if disk.isGranted(String(place)) { return true }
-      place = place[..<(place.lastIndex(of: "/") ?? place.startIndex)]
+      if disk.isGranted(place) { return true }
+      place = place.parentFolder ?? ""
     }
     return false
   }
@@ -120,7 +120,7 @@ struct FileView {
   /// Whether the mount that a file of the view lies in has no execution: then the kernel maps none of it as code (mmap(2), EPERM).
   func refusesCode(_ file: String) -> Bool {
     guard hidesFiles else { return false }
-    let holder = shown.filter { Self.holds($0, file) }.max { $0.utf8.count < $1.utf8.count }
+    let holder = shown.filter { file.lies(in: $0) }.max { $0.utf8.count < $1.utf8.count }
     return holder.map { !executable.contains($0) } ?? false
   }
 
@@ -131,7 +131,7 @@ struct FileView {
   ) -> String? {
     guard hidesFiles || hasLandlock && !asks, asks || SystemCalls.writes(call, flags: flags) else { return nil }
     let place = place(of: path, followsLast)
-    let holder = shown.filter { Self.holds($0, place) }.max { $0.utf8.count < $1.utf8.count }
+    let holder = shown.filter { place.lies(in: $0) }.max { $0.utf8.count < $1.utf8.count }
     guard let holder, !writable.contains(holder), !((flags != nil || asks) && devices.contains(holder)),
       changes(place, call, flags)
     else { return nil }
@@ -141,7 +141,7 @@ struct FileView {
   /// Whether the kernel comes as far as to ask whether it may be changed: what is there already, or isn't, is said before.
   private func changes(_ place: String, _ call: String, _ flags: UInt64?) -> Bool {
     let isThere = disk.isInside(place)
-    let isFolderThere = place.lastIndex(of: "/").map { disk.isInside(String(place[..<$0])) } ?? false
+    let isFolderThere = place.parentFolder.map(disk.isInside) ?? false
     if let flags {
       let makes = SystemCalls.makesFile(call, flags: flags)
       let (exclusive, unnamed) = (flags & 0o200 != 0, flags & 0o20_000_000 != 0)
@@ -156,26 +156,22 @@ struct FileView {
   /// What of all that it sees holds what a path leads to.
   func holder(of path: String, followsLast: Bool) -> String? {
     let place = place(of: path, followsLast)
-    return (shown + listed).filter { Self.holds($0, place) }.max { $0.utf8.count < $1.utf8.count }
+    return (shown + listed).filter { place.lies(in: $0) }.max { $0.utf8.count < $1.utf8.count }
   }
 
   /// Names longer than any library's are a plugin's that wants to keep this thread busy: their links aren't looked at.
   private static let maxComponents = 64
 
   private func place(of path: String, _ followsLast: Bool) -> String {
-    let parts = GrantPlaces.components(path)
-    guard parts.count <= Self.maxComponents else { return Self.withoutDetours(parts) }
-    return machines.destination(of: path, followsLast: followsLast)
+    let names = path.pathNames
+    guard names.count <= Self.maxComponents else { return Self.withoutDetours(names) }
+    return machines.destination(of: path, names: names, followsLast: followsLast)
   }
 
-  private static func withoutDetours(_ parts: [Substring]) -> String {
-    var left: [Substring] = []
+  private static func withoutDetours(_ parts: [String]) -> String {
+    var left: [String] = []
     for part in parts { if part == ".." { _ = left.popLast() } else { left.append(part) } }
     return "/" + left.joined(separator: "/")
-  }
-
-  private static func holds(_ folder: String, _ path: String) -> Bool {
-    path == folder || path.hasPrefix(folder == "/" ? "/" : folder + "/")
   }
 }
 

@@ -1,3 +1,4 @@
+internal import Basics
 internal import HostProtocol
 internal import LinuxSystem
 internal import Sandbox
@@ -28,13 +29,18 @@ struct Grant {
     let places =
       machine.hidesFiles
       ? GrantPlaces(entries.map(\.path), runtime: RunnerView.runtime + machine.hello.runtime) : nil
+    if let places, !places.isSettled {
+      throw .usage(
+        "the paths that the policy grants lead through symbolic links that change meanwhile; grant what they lead to, as realpath(1) says"
+      )
+    }
     var grants: [Grant] = []
     for (path, key) in entries {
       // As version 2 calls it, and version 1.
       let name = key == "execute" ? "'execute' ('libraries' in version 1)" : "'\(key)'"
       let subject = "\(path), which the policy grants under \(name)"
       // As a policy file has them: names after links, and names that end early, would be others' paths.
-      guard path.hasPrefix("/"), !path.utf8.contains(0), !path.split(separator: "/").contains("..") else {
+      guard path.isAbsolutePath, !path.utf8.contains(0), !path.pathNames.contains("..") else {
         throw .usage("\(subject), isn't an absolute path without '..'")
       }
       if path == "/" { throw .usage("\(subject), is everything; name the directories that are needed") }
@@ -82,7 +88,7 @@ struct Grant {
       // By whatever name.
       let holder =
         others.first { $0.identity.isSameFile(as: grant.identity) }?.path
-        ?? (others.map(\.place) + runtime).first { grant.place == $0 || grant.place.hasPrefix($0 + "/") }
+        ?? (others.map(\.place) + runtime).first { grant.place.lies(in: $0) }
       guard let holder else { continue }
       throw .usage(
         "\(grant.path), which the policy grants under 'list', \(RevealingFolder.rejectionReason(forListedIn: holder))")
@@ -92,7 +98,7 @@ struct Grant {
   /// What is attached later lies over what was there: a part of a granted folder is as its own grant says.
   private static func innermostLast(_ grants: [Grant], _ machine: Machine) throws(HostError) -> [Grant] {
     for grant in grants where !grant.isWritable && !machine.hidesFiles {
-      if let outer = grants.first(where: { $0.isWritable && grant.place.hasPrefix($0.place + "/") }) {
+      if let outer = grants.first(where: { $0.isWritable && grant.place.lies(below: $0.place) }) {
         throw .usage(
           "\(grant.path), which the policy grants under 'read', lies in \(outer.path), which it grants under 'write'; without a mount namespace all of that could be written"
         )

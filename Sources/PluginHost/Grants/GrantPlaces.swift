@@ -1,3 +1,4 @@
+internal import Basics
 internal import HostProtocol
 internal import LinuxSystem
 
@@ -6,9 +7,12 @@ internal import LinuxSystem
 /// place is where the link leads.
 struct GrantPlaces {
   private var places: [String: String] = [:]
-  private var covers: Set<String>
+  private var covers: Set<String> = []
   /// Bytes of the longest of them: a plugin that names long paths has no more than that looked up for each.
-  private var longestCover: Int
+  private var longestCover = 0
+  /// Whether each lies where all the others leave it. Not where links change meanwhile, so that two places come and go with
+  /// each other.
+  private(set) var isSettled = true
   private let link: (String) -> String?
 
   /// As many links as path_resolution(7) follows.
@@ -16,23 +20,40 @@ struct GrantPlaces {
 
   /// `link`: where a symbolic link leads; nil for anything else.
   init(_ paths: [String], runtime: [String], link: @escaping (String) -> String? = Files.link) {
-    covers = Set(runtime)
-    longestCover = covers.map(\.utf8.count).max() ?? 0
     self.link = link
+    cover(runtime)
     // Outer ones first: what they show decides about those within.
     for path in paths.sorted(by: { $0.utf8.count < $1.utf8.count }) {
       let place = destination(of: path)
       places[path] = place
-      covers.insert(place)
-      longestCover = max(longestCover, place.utf8.count)
+      cover([place])
     }
+    // By a link an inner one may lead to a folder around an outer one, and show links on the way to that.
+    for _ in 0..<Self.maxLinks {
+      let found = places.keys.reduce(into: [:]) { $0[$1] = destination(of: $1) }
+      if found == places { return }
+      places = found
+      covers = []
+      cover(runtime + places.values)
+    }
+    isSettled = paths.isEmpty
+  }
+
+  private mutating func cover(_ places: [String]) {
+    covers.formUnion(places)
+    longestCover = places.map(\.utf8.count).max().map { max($0, longestCover) } ?? longestCover
   }
 
   func place(of path: String) -> String { places[path] ?? path }
 
   /// Where any path leads, granted or not. `followsLast`: whether through a link that is its last part, too.
   func destination(of path: String, followsLast: Bool = true) -> String {
-    var rest = Self.components(path)[...]
+    destination(of: path, names: path.pathNames, followsLast: followsLast)
+  }
+
+  /// `names`: of the path.
+  func destination(of path: String, names: [String], followsLast: Bool) -> String {
+    var rest = names[...]
     var place: [Step] = []
     var links = 0
     while let next = rest.popFirst() {
@@ -47,8 +68,8 @@ struct GrantPlaces {
       links += 1
       // The kernel refuses to open it then, too (ELOOP).
       guard links <= Self.maxLinks else { return path }
-      if target.hasPrefix("/") { place = [] } else { place.removeLast() }
-      rest = Self.components(target) + rest
+      if target.isAbsolutePath { place = [] } else { place.removeLast() }
+      rest = target.pathNames + rest
     }
     return place.last?.path ?? "/"
   }
@@ -62,15 +83,10 @@ struct GrantPlaces {
     var isCover: Bool
   }
 
-  private func step(_ name: Substring, after above: Step?) -> Step {
+  private func step(_ name: String, after above: Step?) -> Step {
     let path = (above?.path ?? "") + "/" + name
     let isWithin = above?.isCover ?? false
     let isCover = isWithin || path.utf8.count <= longestCover && covers.contains(path)
     return Step(path: path, isShown: isWithin || RunnerView.links.contains(path), isCover: isCover)
-  }
-
-  /// Divided at bytes, as the kernel does: a slash before a combining character is one, too.
-  static func components(_ path: String) -> [Substring] {
-    path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init).filter { $0 != "." }
   }
 }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import LinuxSystem
@@ -27,7 +28,7 @@ struct GrantWalk {
   /// `path`: absolute. A link of /proc leads where the kernel says, as `/proc/self/fd/3` to what is open there.
   func open(_ path: String) throws(Failure) -> Found {
     do throws(SystemCallError) {
-      var state = try Steps(Self.components(path), path)
+      var state = try Steps(path.pathNames, path)
       while let next = state.rest.popFirst() {
         if next == "..", state.isWritable.count == 1 { continue }
         let found = try Self.entry(next, of: state.current, path, O_NOFOLLOW)
@@ -45,7 +46,7 @@ struct GrantWalk {
         }
         let isPlanted = try mayBePlanted(identity, in: state.current)
         if state.isWritable.last == true || isPlanted {
-          throw SystemCallError("link", code: 0, subject: String(next))
+          throw SystemCallError("link", code: 0, subject: next)
         }
         try follow(found, named: next, &state, path)
       }
@@ -59,20 +60,20 @@ struct GrantWalk {
 
   /// How far a walk has come.
   private struct Steps: ~Copyable {
-    var rest: ArraySlice<Substring>
+    var rest: ArraySlice<String>
     var current: OwnedDescriptor
     /// Whether a plugin may change what lies in the folder, for each on the way down.
     var isWritable = [false]
     var links = 0
 
-    init(_ components: [Substring], _ path: String) throws(SystemCallError) {
+    init(_ components: [String], _ path: String) throws(SystemCallError) {
       rest = components[...]
       current = try OwnedDescriptor.open("/", ol_open_path | O_DIRECTORY)
     }
   }
 
   private func follow(
-    _ link: borrowing OwnedDescriptor, named name: Substring, _ state: inout Steps, _ path: String
+    _ link: borrowing OwnedDescriptor, named name: String, _ state: inout Steps, _ path: String
   ) throws(SystemCallError) {
     state.links += 1
     guard state.links <= Self.maxLinks else { throw SystemCallError("open", code: ELOOP, subject: path) }
@@ -86,8 +87,8 @@ struct GrantWalk {
       }
     }
     let target = try Self.target(of: link, path)
-    state.rest = Self.components(target) + state.rest
-    if target.hasPrefix("/") {
+    state.rest = target.pathNames + state.rest
+    if target.isAbsolutePath {
       state.current = try OwnedDescriptor.open("/", ol_open_path | O_DIRECTORY)
       state.isWritable = [false]
     }
@@ -110,14 +111,12 @@ struct GrantWalk {
       && WritableMark.state(of: folder) == .unavailable
   }
 
-  private static func components(_ path: String) -> [Substring] { path.split(separator: "/").filter { $0 != "." } }
-
   private static func entry(
-    _ name: Substring, of folder: borrowing OwnedDescriptor, _ path: String, _ flags: Int32
+    _ name: String, of folder: borrowing OwnedDescriptor, _ path: String, _ flags: Int32
   ) throws(SystemCallError) -> OwnedDescriptor {
     let number = folder.number
     return OwnedDescriptor(
-      taking: try checkErrno("open", path) { openat(number, String(name), ol_open_path | flags) })
+      taking: try checkErrno("open", path) { openat(number, name, ol_open_path | flags) })
   }
 
   private static func target(of link: borrowing OwnedDescriptor, _ path: String) throws(SystemCallError) -> String {

@@ -1,3 +1,4 @@
+internal import Basics
 internal import HostProtocol
 internal import LinuxSystem
 internal import Sandbox
@@ -21,7 +22,7 @@ enum LateCode {
     for folder in folders {
       guard let outer = try? Files.real(folder) else { continue }
       for place in writable {
-        guard let inner = try? Files.real(place), inner == outer || inner.hasPrefix(outer + "/") else { continue }
+        guard let inner = try? Files.real(place), inner.lies(in: outer) else { continue }
         throw .usage(
           "\(place), which the plugin may write to, lies in \(folder), whose code the policy lets it map later: it could map what it wrote"
         )

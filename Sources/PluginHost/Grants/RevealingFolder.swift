@@ -1,10 +1,11 @@
+internal import Basics
 internal import LinuxSystem
 
 /// Folders that look harmless in a policy and aren't: what they show isn't a user's file.
 package enum RevealingFolder {
   /// Why `path`, with every link followed, isn't granted; nil: it may be.
   package static func rejectionReason(forReal path: String) -> String? {
-    let parts = path.split(separator: "/")
+    let parts = path.pathNames
     switch parts.first {
     case "dev" where parts.count == 1:
       return "would lie over /dev/null and /dev/urandom, which every plugin has; name the folder in it that is needed"

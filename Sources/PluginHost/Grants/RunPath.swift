@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import LinuxSystem
@@ -42,7 +43,7 @@ struct RunPath: ~Copyable {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw .system(SystemCallError("open", code: ENOENT, subject: path))
     }
-    if path.hasPrefix("/") { return path }
+    if path.isAbsolutePath { return path }
     guard let folder = getcwd(nil, 0) else { throw .system(SystemCallError("getcwd", code: errno, subject: path)) }
     defer { free(folder) }
     return String(cString: folder) + "/" + path

@@ -1,3 +1,4 @@
+internal import Basics
 internal import HostProtocol
 internal import LinuxSystem
 
@@ -52,14 +53,14 @@ struct GroupContainers: Sendable, Equatable {
 
   /// By the innermost folder, since one container may lie in another.
   private static func translate(_ path: String, _ folders: [(from: String, to: String)]) -> String? {
-    guard path.hasPrefix("/"), !path.utf8.contains(0) else { return nil }
-    let parts = path.split(separator: "/").filter { $0 != "." }
+    guard path.isAbsolutePath, !path.utf8.contains(0) else { return nil }
+    let parts = path.pathNames
     guard !parts.contains("..") else { return nil }
     let plain = "/" + parts.joined(separator: "/")
-    let match = folders.filter { plain == $0.from || plain.hasPrefix($0.from + "/") }.max {
+    let match = folders.filter { plain.lies(in: $0.from) }.max {
       $0.from.utf8.count < $1.from.utf8.count
     }
-    return match.map { $0.to + plain.dropFirst($0.from.count) }
+    return match.map { $0.to + plain.rest(after: $0.from) }
   }
 
   /// What is wrong with the groups that a caller names; nil if nothing is.

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import LinuxSystem
@@ -25,9 +26,8 @@ struct MovedFile: ~Copyable {
 
     /// Through no link that a plugin may have made.
     init(_ path: String, writable: [FileIdentity]) throws(HostError) {
-      let slash = path.lastIndex(of: "/")
-      let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-      name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+      let parent = path.parentFolder ?? "."
+      name = path.lastPathName
       guard !name.isEmpty, name != ".", name != "..", !path.utf8.contains(0) else {
         throw .usage("\(path): not the path of a file")
       }

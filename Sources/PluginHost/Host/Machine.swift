@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import HostProtocol
 internal import Sandbox
@@ -45,7 +46,7 @@ struct Machine {
   /// microseconds.
   var runtimePaths: Set<String> {
     let paths = RunnerView.runtime.filter { !$0.hasSuffix(".cache") } + hello.runtime
-    return Set(paths).filter { path in !paths.contains { path.hasPrefix($0 + "/") } }
+    return Set(paths).filter { path in !paths.contains { path.lies(below: $0) } }
   }
 }
 

@@ -16,7 +16,7 @@ package struct PluginImage: Sendable {
     init(path: String, identity: FileIdentity, name: String? = nil) {
       self.path = path
       self.identity = identity
-      self.name = name ?? String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
+      self.name = name ?? path.lastPathName
     }
   }
 
@@ -50,7 +50,7 @@ package struct PluginImage: Sendable {
     var path = name
     var isInRuntime = false
     // Neither the folder nor the one above it is a library's name.
-    if searching, !name.contains("/"), name != ".", name != ".." {
+    if searching, !name.hasSlash, name != ".", name != ".." {
       guard let found = LibrarySearch.find(name) else {
         throw .input("\(name): the system's loader finds no such library; a path needs a '/', for example ./\(name)")
       }
@@ -64,7 +64,7 @@ package struct PluginImage: Sendable {
       let facts = try BundleFacts(readingFrom: top.path)
       bundleIdentifier = facts.identifier
       library = try Self.open(top.path + "/" + facts.executable)
-      guard library.path.hasPrefix(top.path + "/") else {
+      guard library.path.lies(below: top.path) else {
         throw .input("\(name): CFBundleExecutable '\(facts.executable)' lies outside the bundle")
       }
     } else {
@@ -102,13 +102,10 @@ package struct PluginImage: Sendable {
 
   /// Whether the system's loader finds a library by that name, as `init(opening:searching:)` does.
   package static func isFoundByLoader(_ name: String) -> Bool {
-    !name.contains("/") && name != "." && name != ".." && LibrarySearch.find(name) != nil
+    !name.hasSlash && name != "." && name != ".." && LibrarySearch.find(name) != nil
   }
 
-  static func directory(of path: String) -> String {
-    let slash = path.lastIndex(of: "/") ?? path.startIndex
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
+  static func directory(of path: String) -> String { path.parentFolder ?? "/" }
 
   private static func open(_ path: String) throws(HostError) -> File {
     let named = try RunPath(opening: path)
@@ -215,7 +212,7 @@ package struct PluginImage: Sendable {
     var opened = 0
     while let name = wanted.popLast(), found.count < maxNeighbours, seen.count < maxLookedFor, opened < maxOpened {
       try reading.check(directory)
-      guard !name.contains("/"), seen.insert(name).inserted, let file = neighbour(name, in: folder, within: top)
+      guard !name.hasSlash, seen.insert(name).inserted, let file = neighbour(name, in: folder, within: top)
       else { continue }
       opened += 1
       try admit(file, &room)
@@ -261,7 +258,7 @@ package struct PluginImage: Sendable {
     guard number >= 0 else { return nil }
     let file = OwnedDescriptor(taking: number)
     // Where the file lies that was opened, rather than where its name leads by now.
-    guard let path = Files.link("/proc/self/fd/\(number)"), path.hasPrefix(top == "/" ? top : top + "/"),
+    guard let path = Files.link("/proc/self/fd/\(number)"), path.lies(below: top),
       let identity = try? file.identity(), identity.isRegularFile
     else { return nil }
     return File(path: path, identity: identity, name: name)

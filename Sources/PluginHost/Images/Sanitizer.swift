@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 
 /// The runtime of a sanitizer that a library was made with (`-fsanitize=address`), and that has to be the first library of its
@@ -12,8 +13,8 @@ enum Sanitizer {
 
   static func library(among needed: [String]) -> String? {
     needed.first { name in
-      names.contains { name == $0 || name.hasPrefix($0 + ".") } && !name.contains("/")
-        || name.hasPrefix("libclang_rt.") && name.hasSuffix(".so") && !name.contains("/")
+      names.contains { name == $0 || name.hasPrefix($0 + ".") } && !name.hasSlash
+        || name.hasPrefix("libclang_rt.") && name.hasSuffix(".so") && !name.hasSlash
     }
   }
 

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import LinuxSystem
@@ -89,8 +90,8 @@ final class Cgroups {
         var path = root + (parts[2] == "/" ? "" : String(parts[2]))
         while true {
           if counts(path, isSecond ? .two : .one) { found.append((isSecond ? .two : .one, path)) }
-          guard path != root, let slash = path.lastIndex(of: "/") else { break }
-          path = String(path[..<slash])
+          guard path != root, let folder = path.parentFolder else { break }
+          path = folder
         }
       }
     }

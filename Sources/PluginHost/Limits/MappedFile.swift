@@ -1,3 +1,5 @@
+internal import Basics
+
 /// A part of a file that a process has mapped, as its `maps` say (proc_pid_maps(5)). A pure value.
 struct MappedFile: Hashable {
   /// As seen from the process's root.
@@ -23,7 +25,7 @@ extension MappedFile {
     guard ends.count == 2, let start = UInt64(ends[0], radix: 16), let end = UInt64(ends[1], radix: 16), end > start
     else { return nil }
     let name = fields[5].drop { $0 == " " }
-    guard name.hasPrefix("/"), !name.hasSuffix(" (deleted)") else { return nil }
+    guard name.isAbsolutePath, !name.hasSuffix(" (deleted)") else { return nil }
     self.inode = inode
     self.offset = offset
     length = end - start
@@ -43,8 +45,8 @@ struct ViewPlaces {
 
   /// The machine's name of a path in the view: what isn't attached somewhere is the runtime, which has the same name in both.
   func machinePath(of path: String) -> String {
-    for place in places where path == place.view || path.hasPrefix(place.view + "/") {
-      return place.machine + path.dropFirst(place.view.count)
+    for place in places where path.lies(in: place.view) {
+      return place.machine + path.rest(after: place.view)
     }
     return path
   }

@@ -174,14 +174,15 @@ struct Meters: ~Copyable {
   private static func fields(of status: Int32) -> Fields? {
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer -> Fields? in
       let count = pread(status, buffer.baseAddress, buffer.count, 0)
-      guard count > 0 else { return nil }
+      guard count > 0, let start = buffer.baseAddress else { return nil }
       var fields = Fields()
       var index = 0
       while index < count {
-        let end = (index..<count).first { buffer[$0] == 0x0a } ?? count
+        let found = memchr(start + index, 0x0a, count - index)
+        let end = found.map { UnsafeRawPointer($0) - UnsafeRawPointer(start) } ?? count
         func value(_ name: StaticString) -> Int? {
           let length = name.utf8CodeUnitCount
-          guard end - index > length, memcmp(buffer.baseAddress! + index, name.utf8Start, length) == 0 else {
+          guard end - index > length, memcmp(start + index, name.utf8Start, length) == 0 else {
             return nil
           }
           return buffer[(index + length)..<end].reduce(0) { $1 >= 0x30 && $1 <= 0x39 ? $0 * 10 + Int($1 - 0x30) : $0 }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
@@ -79,8 +80,8 @@ final class PageReader: Sendable {
         part.length == 0 ? [] : [part.offset + part.length / 2, part.offset + part.length - 1]
       }
       for part in outline.loaded { ask(for: part.offset, part.length, of: file, &turn) }
-      let folders = [PluginImage.directory(of: path)] + outline.runpath.filter { $0.hasPrefix("/") }
-      for name in outline.needed where !name.contains("/") {
+      let folders = [PluginImage.directory(of: path)] + outline.runpath.filter { $0.isAbsolutePath }
+      for name in outline.needed where !name.hasSlash {
         let found = installed[name] ?? folders.map { "\($0)/\(name)" }.first(where: Files.exists)
         if let found = found.flatMap({ try? Files.real($0) }), seen.insert(found).inserted { waiting.append(found) }
       }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import HostProtocol
 internal import LinuxSystem
@@ -56,7 +57,7 @@ extension SpawnPlan {
       throw .usage("the policy lists more than \(NetworkEndpoint.maxCount) hosts and ports under 'network'")
     }
     for file in RunnerView.networkFiles {
-      for grant in grants where grant.place == file || file.hasPrefix(grant.place + "/") {
+      for grant in grants where file.lies(in: grant.place) {
         throw .usage(
           "with hosts or pairs under 'network' the plugin has its own \(file), by which it finds names, and the policy grants \(grant.place), which would hide that; grant what is needed of it"
         )

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import HostProtocol
@@ -148,8 +149,8 @@ struct SpawnPlan {
       parts.append(Part(file: bundle, target: view.bundle, attributes: Self.readOnly))
       parts.append(Part(file: image.library, target: view.library, attributes: Self.readOnly))
       for file in image.neighbours {
-        let target = view.bundle + file.path.dropFirst(bundle.path.count)
-        if file.path.hasPrefix(bundle.path + "/") {
+        let target = view.bundle + file.path.rest(after: bundle.path)
+        if file.path.lies(below: bundle.path) {
           parts.append(Part(file: file, target: target, attributes: Self.readOnly))
         }
       }
@@ -301,10 +302,10 @@ extension SpawnPlan.View {
     let container = containers.places[0].view
     let root = image.bundle?.path ?? PluginImage.directory(of: image.library.path)
     if hidesFiles {
-      let inside = String(image.library.path.dropFirst(root.count))
+      let inside = image.library.path.rest(after: root)
       self.init(
         library: image.isSystemLibrary
-          ? image.library.path : RunnerView.bundle + (inside.hasPrefix("/") ? inside : "/" + inside),
+          ? image.library.path : RunnerView.bundle + (inside.isAbsolutePath ? inside : "/" + inside),
         bundle: RunnerView.bundle, container: container, manifest: RunnerView.manifest,
         temporary: RunnerView.temporary)
     } else {

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import HostProtocol
 
 /// The frames that a crashing plugin's handler told, which are as much the plugin's word as its handler's: bounded, and in
@@ -11,7 +12,7 @@ struct CrashStack: Equatable {
   /// Takes the next frame; what comes out of turn, or is one too many, is left out.
   mutating func note(_ frame: RunnerMessage.StackFrame) {
     guard frame.index == UInt32(frames.count), frames.count < Self.maxFrames else { return }
-    let name = frame.library.split(separator: "/").last.map(String.init) ?? ""
+    let name = frame.library.pathNames.last ?? ""
     frames.append(
       RunReport.StackFrame(
         library: Printable.text(name, limit: 80), symbol: Printable.text(frame.symbol, limit: 120),

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Glibc
 internal import HostProtocol
 
@@ -16,7 +17,7 @@ enum CrashText {
     var text = signal(site.signal)
     if site.signal == SIGSEGV, isStackOverflow(site) { text += " (stack overflow)" }
     guard !site.library.isEmpty else { return text }
-    let library = site.library.split(separator: "/").last.map(String.init) ?? site.library
+    let library = site.library.pathNames.last ?? site.library
     let place = site.symbol.isEmpty ? "" : "\(Printable.text(site.symbol, limit: 120)) "
     return "\(text) in \(place)+0x\(String(site.offset, radix: 16)) of \(Printable.text(library, limit: 80))"
   }

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import LinuxSystem
@@ -19,7 +20,7 @@ struct NotifiedPaths {
   /// files. Another thread may have changed what the descriptor is, which only changes what the report says.
   var codeFile: String? {
     guard call.arguments.2 & UInt64(PROT_EXEC) != 0, call.arguments.3 & CallFlags.anonymous == 0,
-      let path = Files.link("/proc/\(call.pid)/fd/\(Int32(truncatingIfNeeded: call.arguments.4))"), path.hasPrefix("/"),
+      let path = Files.link("/proc/\(call.pid)/fd/\(Int32(truncatingIfNeeded: call.arguments.4))"), path.isAbsolutePath,
       isValid
     else { return nil }
     return path
@@ -34,7 +35,7 @@ struct NotifiedPaths {
 
   /// Nil: the plugin gets there.
   func refused(_ name: String, _ argument: SystemCalls.PathArgument) -> Refusal? {
-    guard let named = path(argument) ?? held(name, argument), named.hasPrefix("/") else { return nil }
+    guard let named = path(argument) ?? held(name, argument), named.isAbsolutePath else { return nil }
     let flags = openFlags(of: name)
     let followsLast = SystemCalls.followsLast(name, values)
     let path = view.destination(of: named, followsLast: followsLast)
@@ -62,7 +63,7 @@ struct NotifiedPaths {
     }
     var path = path
     for _ in 0..<Self.maxInterpreters {
-      guard let head = Self.head(of: path, root), let next = ProgramHead.interpreter(head), next.hasPrefix("/") else {
+      guard let head = Self.head(of: path, root), let next = ProgramHead.interpreter(head), next.isAbsolutePath else {
         return nil
       }
       path = view.destination(of: next, followsLast: true)
@@ -84,7 +85,7 @@ struct NotifiedPaths {
 
   /// What of the plugin's view holds the path.
   func holder(_ name: String, _ argument: SystemCalls.PathArgument) -> String? {
-    guard let named = path(argument) ?? held(name, argument), named.hasPrefix("/") else { return nil }
+    guard let named = path(argument) ?? held(name, argument), named.isAbsolutePath else { return nil }
     let followsLast = SystemCalls.followsLast(name, values)
     return view.holder(of: view.destination(of: named, followsLast: followsLast), followsLast: followsLast)
   }
@@ -110,7 +111,10 @@ struct NotifiedPaths {
   }
 
   /// All six, as the registers had them.
-  var values: [UInt64] { (0..<6).map { value($0) } }
+  var values: [UInt64] {
+    let values = call.arguments
+    return [values.0, values.1, values.2, values.3, values.4, values.5]
+  }
 
   private func value(_ index: UInt32) -> UInt64 {
     withUnsafeBytes(of: call.arguments) { $0.load(fromByteOffset: Int(index) * 8, as: UInt64.self) }
@@ -119,11 +123,11 @@ struct NotifiedPaths {
   /// From the root of the runner's view, as far as that can be told.
   private func path(_ argument: SystemCalls.PathArgument) -> String? {
     guard let path = given(argument), !path.isEmpty else { return nil }
-    if path.hasPrefix("/") { return path }
+    if path.isAbsolutePath { return path }
     // The kernel reads the low half of a descriptor.
     let folder = argument.folder.map { Int32(truncatingIfNeeded: value(UInt32($0))) } ?? AT_FDCWD
     let name = folder == AT_FDCWD ? "cwd" : "fd/\(folder)"
-    guard let start = Files.link("/proc/\(call.pid)/\(name)"), start.hasPrefix("/"), isValid else { return path }
+    guard let start = Files.link("/proc/\(call.pid)/\(name)"), start.isAbsolutePath, isValid else { return path }
     return "\(start == "/" ? "" : start)/\(path)"
   }
 
@@ -140,8 +144,11 @@ struct NotifiedPaths {
   }
 
   private func text(at address: UInt64) -> String? {
-    var buffer = [CChar](repeating: 0, count: 4096)
-    guard ol_read_remote_string(pid_t(call.pid), address, &buffer, buffer.count) == 0, isValid else { return nil }
-    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer in
+      guard let start = buffer.baseAddress,
+        ol_read_remote_string(pid_t(call.pid), address, start, buffer.count) == 0, isValid
+      else { return nil }
+      return String(decoding: UnsafeRawBufferPointer(start: start, count: strlen(start)), as: UTF8.self)
+    }
   }
 }

@@ -74,7 +74,7 @@ package struct Corpus: Sendable {
 
   /// `file`, which is relative to the folder of `table`.
   static func path(_ file: String, of table: String) -> String {
-    (table.lastIndex(of: "/").map { String(table[...$0]) } ?? "") + file
+    (table.parentFolder.map { $0 + "/" } ?? "") + file
   }
 
   package static let maxRows = 10_000
@@ -101,7 +101,7 @@ package struct Corpus: Sendable {
   private static func row(_ cells: [String], _ line: Int) throws(Invalid) -> Row {
     func words(_ cell: String) -> [String] { cell == "-" ? [] : cell.split(separator: " ").map(String.init) }
     func alternatives(_ cell: String) -> [String] { cell.split(separator: "|").map(String.init) }
-    func isOutside(_ path: String) -> Bool { path.hasPrefix("/") || path.split(separator: "/").contains("..") }
+    func isOutside(_ path: String) -> Bool { path.isAbsolutePath || path.pathNames.contains("..") }
     let source = cells.count == 12 ? place(cells[11]) : nil
     func invalid(_ message: String) -> Invalid { Invalid(line: line, source: source, message: message) }
     guard cells.count == 11 || source.map({ !isOutside($0.file) }) ?? false else {

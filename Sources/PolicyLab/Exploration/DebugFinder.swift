@@ -61,10 +61,10 @@ package struct DebugFinder {
         "\(folder)/.build-id/\(Hexadecimal.text(identifier.prefix(1)))/\(Hexadecimal.text(identifier.dropFirst())).debug"
       )
     }
-    if let name = facts.debugLink?.name, !name.isEmpty, !name.contains("/"), name != ".", name != "..",
+    if let name = facts.debugLink?.name, !name.isEmpty, !name.hasSlash, name != ".", name != "..",
       name.utf8.count <= Self.longestLink
     {
-      let own = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+      let own = (path.parentFolder ?? "")
       paths += ["\(own)/\(name)", "\(own)/.debug/\(name)", "\(folder)\(own)/\(name)"].filter { $0 != path }
     }
     return paths

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// Which functions and lines of the source some addresses of a library's file belong to, by its symbols and its debug
 /// information (DWARF 2 to 5 of 32 bits). The file may say anything: what is read is bounded.
 package struct SourcePlaces: Sendable {
@@ -197,7 +199,7 @@ private struct LineProgram {
     guard number >= firstName, number - firstName < UInt64(names.count), let at = names[Int(number - firstName)],
       let path = file.text(at)
     else { return nil }
-    return path.split(separator: "/").last.map(String.init)
+    return path.pathNames.last
   }
 }
 

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 internal import LinuxSystem
 
@@ -46,7 +47,7 @@ package struct ClangLocation: Sendable, Equatable {
         }
       }
     }
-    let file = real.split(separator: "/").last ?? ""
+    let file = real.pathNames.last ?? ""
     let number = file.drop { !$0.isNumber }.prefix { $0.isNumber }
     guard !number.isEmpty else { return nil }
     let own = "/usr/lib/llvm-\(number)/lib/clang"
@@ -58,7 +59,7 @@ package struct ClangLocation: Sendable, Equatable {
   }
 
   private static func parent(_ path: String) -> String {
-    String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    (path.parentFolder ?? "")
   }
 
   /// The newest first.

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
@@ -121,7 +122,7 @@ package struct HeaderReader: Sendable {
     _ request: HeaderRequest, before option: String, _ problems: String, isHere: (String) -> Bool
   ) -> String {
     let meant = request.headers.first { name in
-      !name.contains("/") && problems.contains("'\(name)' file not found") && isHere(name)
+      !name.hasSlash && problems.contains("'\(name)' file not found") && isHere(name)
     }
     return meant.map { "the one in this folder is ./\(Printable.text($0, limit: 200))" }
       ?? "--include names folders, --define macros, \(option) what has to come before"

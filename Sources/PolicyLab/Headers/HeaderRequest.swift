@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 internal import LinuxSystem
 
@@ -45,7 +46,7 @@ package struct HeaderRequest: Sendable, Equatable {
     for folder in own { result.arguments += ["-isystem", folder] }
     for definition in defines { result.arguments.append("-D\(definition)") }
     for header in headers {
-      guard header.contains("/"), !Self.isBelowSystemFolder(header) else {
+      guard header.hasSlash, !Self.isBelowSystemFolder(header) else {
         result.source += "#include <\(header)>\n"
         continue
       }
@@ -54,7 +55,7 @@ package struct HeaderRequest: Sendable, Equatable {
         throw .init(exitStatus: 66, "\(header): not a regular file; name a header")
       }
       result.source += "#include \"\(path)\"\n"
-      let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+      let folder = (path.parentFolder ?? "")
       guard !folder.isEmpty else {
         throw .init(exitStatus: 66, "\(header) lies in /, and what reads it would see everything; move it to a folder")
       }
@@ -65,7 +66,7 @@ package struct HeaderRequest: Sendable, Equatable {
 
   /// `openssl/evp.h` is looked up as a compiler does, unless there is such a file here.
   private static func isBelowSystemFolder(_ header: String) -> Bool {
-    !header.hasPrefix("/") && !header.hasPrefix(".") && !Files.exists(header)
+    !header.isAbsolutePath && !header.hasPrefix(".") && !Files.exists(header)
   }
 
   private static func real(_ path: String) throws(HeaderReader.Failure) -> String {

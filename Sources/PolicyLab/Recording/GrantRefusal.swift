@@ -1,3 +1,4 @@
+internal import Basics
 internal import HostProtocol
 internal import PluginHost
 internal import Sandbox
@@ -38,7 +39,7 @@ struct GrantRefusal {
     if RunnerView.links.contains(path) { return "every plugin has it" }
     // The names in a folder show nothing of what lies in it.
     if let holder = denied.first(where: {
-      path == $0 || path.hasPrefix($0 + "/") || access > .list && $0.hasPrefix(path + "/")
+      path.lies(in: $0) || access > .list && $0.lies(below: path)
     }) {
       return "a test expects \(holder) to be denied"
     }
@@ -46,19 +47,18 @@ struct GrantRefusal {
     if base.access(to: path) != .none { return nil }
     if let reason = RevealingFolder.rejectionReason(forReal: path) { return "no policy grants it: it \(reason)" }
     if Self.whole.contains(path) { return "as a whole it holds what other programs keep" }
-    if reviewed.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) { return nil }
-    if let held = Self.sensitive.first(where: { $0.hasPrefix(path + "/") }) { return "as a whole it holds \(held)" }
-    guard let holder = Self.sensitive.first(where: { path == $0 || path.hasPrefix($0 + "/") }) else { return nil }
+    if reviewed.contains(where: { path.lies(in: $0) }) { return nil }
+    if let held = Self.sensitive.first(where: { $0.lies(below: path) }) { return "as a whole it holds \(held)" }
+    guard let holder = Self.sensitive.first(where: { path.lies(in: $0) }) else { return nil }
     return "nothing in \(holder) is granted unless --allow, or the policy that recording starts from, names it"
   }
 
   /// What is read-only for every plugin, or because the policy that recording started from says so.
   static func reason(forChanging path: String) -> String? {
-    func holds(_ folder: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
-    if RunnerView.runtime.contains(where: holds) { return "no policy lets a plugin change the runtime" }
-    if holds(RunnerView.temporary) {
+    if RunnerView.runtime.contains(where: { path.lies(in: $0) }) { return "no policy lets a plugin change the runtime" }
+    if path.lies(in: RunnerView.temporary) {
       return "a plugin's \(RunnerView.temporary) is a folder of its own, without what the machine's holds"
     }
-    return RunnerView.own.contains(where: holds) ? "the plugin may only read it" : nil
+    return RunnerView.own.contains { path.lies(in: $0) } ? "the plugin may only read it" : nil
   }
 }

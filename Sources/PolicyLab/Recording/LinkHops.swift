@@ -1,3 +1,5 @@
+internal import Basics
+
 /// The names by which the kernel comes from a path to what it leads to (path_resolution(7)).
 package enum LinkHops {
   private static let maxLinks = 40
@@ -5,7 +7,7 @@ package enum LinkHops {
   /// One for each symbolic link on the way, the last without any. `link`: where one leads; nil for anything else.
   package static func all(from path: String, link: (String) -> String?) -> [String] {
     var (hops, links) = ([String](), 0)
-    var (done, rest) = ([Substring](), components(path)[...])
+    var (done, rest) = ([String](), path.pathNames[...])
     while let next = rest.popFirst() {
       if next == ".." {
         _ = done.popLast()
@@ -17,8 +19,8 @@ package enum LinkHops {
       }
       links += 1
       guard links <= maxLinks else { return [] }
-      if target.hasPrefix("/") { done = [] }
-      rest = components(target)[...] + rest
+      if target.isAbsolutePath { done = [] }
+      rest = target.pathNames[...] + rest
       while rest.first == ".." {
         rest.removeFirst()
         _ = done.popLast()
@@ -30,9 +32,5 @@ package enum LinkHops {
     return links == 0 || hops.last == place ? hops : hops + [place]
   }
 
-  private static func components(_ path: String) -> [Substring] {
-    path.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init).filter { $0 != "." }
-  }
-
-  private static func joined(_ parts: [Substring]) -> String { "/" + parts.joined(separator: "/") }
+  private static func joined(_ parts: [String]) -> String { "/" + parts.joined(separator: "/") }
 }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Sandbox
 
 /// Paths that differ in a part of one name, and the pattern that says them all. A pure value.
@@ -14,7 +15,7 @@ struct PathGlobs {
   /// What paths may have in common: all of their names but one, and of the last one its end or its beginning.
   private struct Likeness: Hashable, Comparable {
     var index: Int
-    var names: [Substring]
+    var names: [String]
     var part: String
 
     static func < (left: Self, right: Self) -> Bool {
@@ -27,7 +28,7 @@ struct PathGlobs {
   static func found(in paths: [String]) -> [Glob] {
     var groups: [Likeness: [String]] = [:]
     for path in Set(paths) {
-      for likeness in likenesses(of: path.split(separator: "/")) { groups[likeness, default: []].append(path) }
+      for likeness in likenesses(of: path.pathNames) { groups[likeness, default: []].append(path) }
     }
     var taken: Set<String> = []
     var found: [Glob] = []
@@ -40,7 +41,7 @@ struct PathGlobs {
     return found
   }
 
-  private static func likenesses(of names: [Substring]) -> [Likeness] {
+  private static func likenesses(of names: [String]) -> [Likeness] {
     // A pattern begins with a folder's name.
     names.indices.dropFirst().compactMap { index in
       var others = names
@@ -53,7 +54,7 @@ struct PathGlobs {
   }
 
   /// What a name's relatives have as well.
-  private static func part(of name: Substring) -> String? {
+  private static func part(of name: String) -> String? {
     if let dot = name.lastIndex(of: "."), dot != name.startIndex, name.index(after: dot) != name.endIndex {
       return String(name[dot...])
     }
@@ -64,13 +65,13 @@ struct PathGlobs {
   }
 
   private static func pattern(of paths: [String], differingAt index: Int) -> PathPattern? {
-    let names = paths.map { Array($0.split(separator: "/")[index].unicodeScalars) }
+    let names = paths.map { Array($0.pathNames[index].unicodeScalars) }
     guard let shortest = names.map(\.count).min(), let first = names.first else { return nil }
     let start = (0..<shortest).prefix { at in names.allSatisfy { $0[at] == first[at] } }.count
     let end = (0..<shortest - start).prefix { at in
       names.allSatisfy { $0[$0.count - 1 - at] == first[first.count - 1 - at] }
     }.count
-    var components = paths[0].split(separator: "/").map { PathPattern.escaped(String($0)) }
+    var components = paths[0].pathNames.map { PathPattern.escaped($0) }
     func text(_ part: ArraySlice<Unicode.Scalar>) -> String {
       var text = String.UnicodeScalarView()
       text.append(contentsOf: part)

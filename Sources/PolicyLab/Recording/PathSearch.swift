@@ -1,3 +1,4 @@
+internal import Basics
 internal import HostProtocol
 internal import PluginHost
 internal import Sandbox
@@ -57,7 +58,7 @@ struct PathSearch {
     }
     // A folder is there as soon as something in it is granted: whether that is enough, the next round tells.
     let new = found.filter { policy.access(to: $0.key) < $0.value }.keys
-    for place in new where !used.contains(place) && new.contains(where: { $0.hasPrefix(place + "/") }) {
+    for place in new where !used.contains(place) && new.contains(where: { $0.lies(below: place) }) {
       if hasBeenThere.insert(place).inserted { found[place] = nil }
     }
     fold(&found, machine, policy, &recording)
@@ -123,7 +124,7 @@ struct PathSearch {
         recording.add(.refused(reason), path, denial)
       } else {
         recording.add(.granted, path, denial)
-        if !policy.libraries.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+        if !policy.libraries.contains(where: { path.lies(in: $0) }) {
           policy.libraries.append(path)
           // What is mapped or executed is read as well.
           policy.read.removeAll { $0 == path }
@@ -145,7 +146,7 @@ struct PathSearch {
 
   /// Whether it is read as what may be mapped or executed.
   private static func isCode(_ path: String, _ access: PathAccess, _ policy: Policy) -> Bool {
-    access == .read && policy.libraries.contains { path == $0 || path.hasPrefix($0 + "/") }
+    access == .read && policy.libraries.contains { path.lies(in: $0) }
   }
 
   private static func isOfCode(_ denial: Observed.Denial) -> Bool { ["mmap", "execve"].contains(denial.call) }
@@ -208,7 +209,6 @@ struct PathSearch {
   }
 
   private static func parent(of path: String) -> String? {
-    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return nil }
-    return String(path[..<slash])
+    path.parentFolder.flatMap { $0 == "/" ? nil : $0 }
   }
 }

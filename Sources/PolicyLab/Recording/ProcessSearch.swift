@@ -1,3 +1,4 @@
+internal import Basics
 internal import HostProtocol
 internal import PluginHost
 internal import Sandbox
@@ -12,7 +13,7 @@ struct ProcessSearch {
     let before = policy.processes
     for denial in round.flatMap(\.denials) {
       let isFirst = denial.wall == "seccomp" && SystemCalls.startsProcess(denial.call, shown: denial.target)
-      let isExecution = denial.call == "execve" && denial.target.hasPrefix("/")
+      let isExecution = denial.call == "execve" && denial.target.isAbsolutePath
       guard isGranted else {
         if isFirst { recording.add(.refused("--processes lets it start them"), "processes", denial) }
         if isExecution { recording.add(.refused("--processes lets it start that"), denial.target, denial) }

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 package import PluginHost
 package import Sandbox
 
@@ -104,7 +105,7 @@ package struct Recording: Sendable {
   }
 
   mutating func keepPrivate(_ isPrivate: (String) -> Bool) {
-    for (path, need) in needs where need.place == .granted && path.hasPrefix("/") {
+    for (path, need) in needs where need.place == .granted && path.isAbsolutePath {
       needs[path]?.isPrivate = isPrivate(path)
     }
   }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import LinuxSystem
 internal import PluginHost
 package import Sandbox
@@ -40,7 +41,7 @@ package enum ResidualProbes {
 
   /// Patterns are looked up only as a plugin is loaded.
   private static func triedGrants(of policy: Policy) -> [String] {
-    Array(policy.grants.filter { !PathPattern.isPattern($0) && $0.hasPrefix("/") }.prefix(maxGrants))
+    Array(policy.grants.filter { !PathPattern.isPattern($0) && $0.isAbsolutePath }.prefix(maxGrants))
   }
 
   private static func attempts(at path: String, _ policy: Policy) throws -> [PolicyTests.Test] {

@@ -1,3 +1,4 @@
+internal import Basics
 internal import StrictYAML
 internal import Yams
 
@@ -150,7 +151,7 @@ struct FileGrantReader {
       case .execute: parent.libraries
       case .list: parent.list + parent.read + parent.write + parent.libraries
       }
-    return lists.contains { text == $0 || text.hasPrefix($0 + "/") }
+    return lists.contains { text.lies(in: $0) }
       || parent.patterns.contains { grant in
         let isEnough = grant.access == access || access == .read && grant.access != .list || access == .list
         return isEnough && (grant.pattern.text == text || !PathPattern.isPattern(text) && grant.pattern.covers(text))

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// A path with `*`, `?` and `[…]` in it, as glob(7) has them: none stands for a slash, and none for the dot that a hidden name
 /// begins with. `\` takes a character's meaning away.
 public struct PathPattern: Sendable, Hashable {
@@ -58,11 +60,11 @@ public struct PathPattern: Sendable, Hashable {
   public init(_ text: String) throws(Invalid) {
     self.text = text
     var components: [Component] = []
-    for part in text.split(separator: "/") {
+    for part in text.pathNames {
       if part.contains("**") { throw Invalid(message: "'**' isn't a pattern here: name each folder between with '*'") }
       components.append(Component(tokens: try Self.tokens(part)))
     }
-    guard text.hasPrefix("/"), let first = components.first, let name = first.literal, name != ".", name != ".." else {
+    guard text.isAbsolutePath, let first = components.first, let name = first.literal, name != ".", name != ".." else {
       throw Invalid(message: "a pattern begins with a folder's name, as in /srv/*.db")
     }
     guard components.count(where: { $0.literal == nil }) <= Self.maxWildcards else {
@@ -71,7 +73,7 @@ public struct PathPattern: Sendable, Hashable {
     self.components = components
   }
 
-  private static func tokens(_ part: Substring) throws(Invalid) -> [Token] {
+  private static func tokens(_ part: String) throws(Invalid) -> [Token] {
     var tokens: [Token] = []
     var rest = part.unicodeScalars[...]
     while let scalar = rest.popFirst() {
@@ -109,8 +111,8 @@ public struct PathPattern: Sendable, Hashable {
 
   /// Whether a path, or a folder that it lies in, is one that this stands for.
   package func covers(_ path: String) -> Bool {
-    let names = path.split(separator: "/")
-    return names.count >= components.count && zip(components, names).allSatisfy { $0.matches(String($1)) }
+    let names = path.pathNames
+    return names.count >= components.count && zip(components, names).allSatisfy { $0.matches($1) }
   }
 }
 

@@ -1,3 +1,4 @@
+internal import Basics
 public import StrictYAML
 internal import Yams
 
@@ -119,7 +120,7 @@ public struct PolicyFile: Sendable {
       parent.warnings = []
       return parent
     }
-    guard name.contains("/") || name.contains("."), !name.utf8.contains(0), name.utf8.count < 4096 else {
+    guard name.hasSlash || name.contains("."), !name.utf8.contains(0), name.utf8.count < 4096 else {
       throw nodes.error(
         node,
         "extends: \(nodes.shown(name)) is neither a shipped policy (\(nodes.list(ShippedPolicy.allCases.map(\.rawValue)))) nor a file such as ./base.yaml"
@@ -145,14 +146,14 @@ public struct PolicyFile: Sendable {
   }
 
   private static func resolved(_ name: String, beside file: String) -> String {
-    if name.hasPrefix("/") { return simplified(name) }
-    let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+    if name.isAbsolutePath { return simplified(name) }
+    let folder = file.parentFolder.map { $0 + "/" } ?? ""
     return simplified(folder + name)
   }
 
   /// Without `.` and empty names; `..` stays where it is, since what is before it may be a link.
   private static func simplified(_ path: String) -> String {
-    (path.hasPrefix("/") ? "/" : "") + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    (path.isAbsolutePath ? "/" : "") + path.pathNames.joined(separator: "/")
   }
 }
 

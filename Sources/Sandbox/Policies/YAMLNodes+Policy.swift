@@ -1,3 +1,4 @@
+internal import Basics
 internal import StrictYAML
 internal import Yams
 
@@ -10,13 +11,12 @@ extension YAMLNodes {
     }
     guard !path.utf8.contains(0) else { throw error(item, "\(key): a path can't contain a NUL byte") }
     // The kernel would follow `..` after links, a reader of the policy before them.
-    guard !path.split(separator: "/").contains("..") else {
+    guard !path.pathNames.contains("..") else {
       throw error(item, "\(key): \(shown(path)) contains '..'; write the path that it leads to")
     }
     guard path.utf8.count < 4096 else { throw error(item, "\(key): a path has at most 4095 bytes") }
     // One name for each: what lies in another is found by that.
-    return "/"
-      + path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }.filter { $0 != "." }.joined(separator: "/")
+    return "/" + path.pathNames.joined(separator: "/")
   }
 
   func walls(_ node: Node) throws(YAMLFileError) -> Set<Wall> {

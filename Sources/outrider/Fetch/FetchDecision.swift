@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Downloads
 internal import Glibc
 
@@ -72,7 +73,7 @@ enum FetchDecision: Equatable {
     // The digest identifies the file, no matter how it got there.
     if case .damaged = facts.existing {
     } else if let size = facts.fittingSize() {
-      return .complete(nil, name: String(facts.path.split(separator: "/").last ?? ""), bytes: size)
+      return .complete(nil, name: String(facts.path.pathNames.last ?? ""), bytes: size)
     }
     return .refuse(TransferFailure(.refused, errno: EEXIST, detail: facts.whyOccupied))
   }

@@ -32,7 +32,7 @@ struct FetchPlace: Equatable {
       option = "--output \(output)"
       let folder = output[...slash]
       name = String(output[output.index(after: slash)...])
-      directory = try FetchPath.absolute(folder.hasPrefix("/") ? String(folder) : "\(to)/\(folder)", option)
+      directory = try FetchPath.absolute(folder.isAbsolutePath ? String(folder) : "\(to)/\(folder)", option)
     }
   }
 

@@ -1,4 +1,5 @@
 internal import AssetStore
+internal import Basics
 internal import Foundation
 internal import LinuxSystem
 
@@ -15,9 +16,9 @@ enum FetchState {
 
   /// Foundation asks the account for its home, whatever HOME says; other programs ask HOME first.
   static func base(_ environment: [String: String], accountHome: String?) -> String? {
-    if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return state }
+    if let state = environment["XDG_STATE_HOME"], state.isAbsolutePath { return state }
     let homes = [environment["HOME"], accountHome].compactMap { $0 }
-    return homes.first { $0.hasPrefix("/") }.map { "\($0)/.local/state" }
+    return homes.first { $0.isAbsolutePath }.map { "\($0)/.local/state" }
   }
 
   /// Commands that may run side by side with the default folder: each has a journal of its own. `first` is the default.

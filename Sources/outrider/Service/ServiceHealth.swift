@@ -1,3 +1,4 @@
+internal import Basics
 internal import Foundation
 internal import LinuxSystem
 internal import ServiceClient
@@ -109,8 +110,8 @@ struct ServiceHealth: Encodable {
     // The nearest path that is there says whether it could be made.
     var folder = store
     var facts = stat()
-    while stat(folder, &facts) != 0, let slash = folder.lastIndex(of: "/"), folder != "/" {
-      folder = slash == folder.startIndex ? "/" : String(folder[..<slash])
+    while stat(folder, &facts) != 0, folder != "/", let above = folder.parentFolder {
+      folder = above
     }
     guard facts.st_mode & S_IFMT == S_IFDIR else {
       return Finding(

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Basics
 internal import Foundation
 internal import LinuxSystem
 internal import ServiceProtocol
@@ -53,7 +54,7 @@ struct ServicePlace: Sendable {
       path = try FetchPath.absolute(chosen, programVariable)
     } else {
       let own = try Files.real("/proc/self/exe")
-      path = own[..<(own.lastIndex(of: "/") ?? own.startIndex)] + "/outriderd"
+      path = (own.parentFolder ?? "") + "/outriderd"
     }
     guard access(path, X_OK) == 0 else {
       let why = SystemCallError.message(errno)

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Foundation
 internal import LinuxSystem
 internal import ServiceProtocol
@@ -13,10 +14,10 @@ struct ServiceUnits: Sendable {
 
   /// Where a user's own units lie.
   static func directory(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> String {
-    if let configuration = environment["XDG_CONFIG_HOME"], configuration.hasPrefix("/") {
+    if let configuration = environment["XDG_CONFIG_HOME"], configuration.isAbsolutePath {
       return "\(configuration)/systemd/user"
     }
-    guard let home = environment["HOME"], home.hasPrefix("/") else {
+    guard let home = environment["HOME"], home.isAbsolutePath else {
       throw Failure(
         64, "neither XDG_CONFIG_HOME nor HOME is an absolute path: there is no place for units; set one of them")
     }

@@ -22,7 +22,7 @@ final class JobOpening: EnginePart {
 
   func open(_ job: ActiveJob) {
     let specification = job.record.specification
-    guard Self.isFileName(specification.fileName), specification.directory.hasPrefix("/"),
+    guard Self.isFileName(specification.fileName), specification.directory.isAbsolutePath,
       !specification.directory.utf8.contains(0)
     else {
       let name = "\(specification.directory)/\(specification.fileName)"
