@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 
 /// A file descriptor with one owner, closed when the owner goes.

@@ -113,8 +113,8 @@ package struct Expectation: Sendable, Equatable {
     case "allow" where isAccessed(rest):
       let (access, path) = try accessed(rest)
       return access.map { .allowAccess($0, path: path) } ?? .allow(path: path)
-    case "log" where !rest.isEmpty: return .log(rest)
-    case "output" where !rest.isEmpty: return try output(rest)
+    case "log" where !rest.isEmpty: return .log(words[1])
+    case "output" where !rest.isEmpty: return try output(rest.hasPrefix("hex:") ? rest : words[1])
     case let word?:
       if let meter = Meter(rawValue: word) { return try bound(meter, rest) }
       fallthrough

@@ -3,7 +3,6 @@ import DevelopmentOrigin
 import Foundation
 import Glibc
 import LinuxSystem
-import Synchronization
 import Testing
 
 @testable import Downloads

@@ -2,7 +2,6 @@ import AssetModel
 import Basics
 import Foundation
 import LinuxSystem
-import Synchronization
 import TestSupport
 import Testing
 

@@ -204,9 +204,28 @@ import Testing
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let header = "\(folder)/a.h"
-    try "int a$b(void);\n".write(toFile: header, atomically: true, encoding: .utf8)
+    try "int a\u{2060}b(void);\n".write(toFile: header, atomically: true, encoding: .utf8)
     let end = try Workspace.run(["explore", "libz.so.1", "--header", header])
-    #expect(end.status == 16 && end.errors.contains("other characters than letters, digits and _"), "\(end)")
+    #expect(end.status == 16 && end.errors.contains("other characters than letters, digits, _ and $"), "\(end)")
+  }
+
+  @Test("names with $ are read, called, and left out where Swift has no such names") func dollars() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let declarations =
+      "struct s$t { int a$b; };\ntypedef int n$t;\nn$t add$(n$t a$, int b);\nint plain(struct s$t *);\n"
+    try declarations.write(toFile: "\(folder)/a.h", atomically: true, encoding: .utf8)
+    try LibraryTests.compile(
+      declarations + "n$t add$(n$t a$, int b) { return a$ + b; }\nint plain(struct s$t *s) { return s->a$b; }\n",
+      "-o liba.so", in: folder)
+    let words = ["\(folder)/liba.so", "--header", "\(folder)/a.h"]
+    let explored = try Workspace.run(["explore"] + words)
+    // The shell would take it for a variable.
+    #expect(explored.status == 0 && explored.output.contains("'add$' 'i32(i32,i32)'"), "\(explored)")
+    let called = try Workspace.run(["call", "\(folder)/liba.so", "add$", "i32(i32,i32)", "40", "2"])
+    #expect(called.status == 0 && called.output.contains("42"), "\(called)")
+    let bound = try Workspace.run(["bind", "\(folder)/a.h", "\(folder)/liba.so"])
+    #expect(bound.status == 0 && bound.output.contains("func plain(") && !bound.output.contains("func add"), "\(bound)")
   }
 
   @Test("without the library that reads headers a sentence says what makes it") func noReader() throws {

@@ -48,16 +48,20 @@ import Testing
   {
     let folder = try LibraryTests.folder()
     let (written, read, file) = (folder + "/written", folder + "/read", folder + "/file")
-    for path in [written, read] {
+    let listed = folder + "/listed"
+    for path in [written, read, listed] {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
     #expect(FileManager.default.createFile(atPath: file, contents: Data("kept".utf8)))
     let residual = try await Self.residual(
-      try Policy(parsing: "version: 2\nfiles: {read: ['\(read)'], write: ['\(written)', '\(file)']}", file: "p"))
+      try Policy(
+        parsing: "version: 2\nfiles: {read: ['\(read)'], write: ['\(written)', '\(file)'], list: ['\(listed)']}",
+        file: "p"))
     #expect(
       Self.possible(residual).isSuperset(of: [
-        "read \(written)", "write \(written)", "read \(read)", "read \(file)", "write \(file)",
+        "read \(written)", "write \(written)", "read \(read)", "read \(file)", "write \(file)", "list \(listed)",
       ]))
+    #expect(Self.possible(residual).isDisjoint(with: ["read \(listed)", "write \(listed)"]))
     #expect(try FileManager.default.contentsOfDirectory(atPath: written).isEmpty)
     #expect(FileManager.default.contents(atPath: file) == Data("kept".utf8))
   }

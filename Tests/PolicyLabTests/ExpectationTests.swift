@@ -58,6 +58,12 @@ import Testing
       ("output hi", observed(outputs: [[0x68, 0x69, 0, 7]]), true),
       ("output hex:686900", observed(outputs: [[1], [0x68, 0x69, 0]]), true),
       ("output hex:6869", observed(outputs: [[0x68, 0x69, 0]]), false), ("output hi", observed(), false),
+      // Spaces around it are a part of the text, but for the one after the word.
+      ("output  hi", observed(outputs: [[0x20, 0x68, 0x69, 0]]), true),
+      ("output  hi", observed(outputs: [[0x68, 0x69, 0]]), false),
+      ("output hi ", observed(outputs: [[0x68, 0x69, 0x20, 0]]), true),
+      ("output hi ", observed(outputs: [[0x68, 0x69, 0]]), false),
+      ("log  two ", observed(log: ["one two three"]), false), ("log  two ", observed(log: ["one  two three"]), true),
     ] as [(String, Observed, Bool)])
   func verdicts(text: String, observed: Observed, holds: Bool) throws {
     guard !text.hasPrefix("memory<=") else {

@@ -1,6 +1,5 @@
 import Foundation
 import ServiceProtocol
-import Synchronization
 
 @testable import BackgroundAssets
 

@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import ServiceClient
 import ServiceProtocol
-import Synchronization
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 public import AssetModel
 internal import Glibc
 public import LinuxSystem
-internal import Synchronization
 
 /// Downloads files in the background: resumes by range, never splices two versions, keeps what is durable through
 /// `kill -9` and power cuts, and says of every download that waits why it does.

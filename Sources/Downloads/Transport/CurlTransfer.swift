@@ -1,6 +1,5 @@
 internal import AssetModel
 internal import CCurl
-internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import HostProtocol
 internal import LinuxSystem
 internal import Logging

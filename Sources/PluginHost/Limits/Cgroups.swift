@@ -1,5 +1,4 @@
 internal import Basics
-internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 internal import Synchronization

@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Foundation
 internal import Glibc
 internal import HostProtocol

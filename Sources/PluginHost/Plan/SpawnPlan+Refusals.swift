@@ -1,5 +1,4 @@
 internal import Basics
-internal import CLinux
 internal import HostProtocol
 internal import LinuxSystem
 internal import Sandbox

@@ -1,5 +1,4 @@
 internal import AssetModel
-internal import CLinux
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem

@@ -180,11 +180,11 @@ struct HeaderDecoder {
 
 /// Names as C has them.
 enum CName {
-  /// Letters of any script; what can deceive isn't one.
+  /// Letters of any script; what can deceive isn't one. With $, as compilers have it.
   static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
     return text.unicodeScalars.allSatisfy {
-      $0.isASCII ? isIdentifier("_\($0)") : $0.properties.isXIDContinue && !DownloadRules.isDeceptive($0)
+      $0.isASCII ? $0 == "$" || isIdentifier("_\($0)") : $0.properties.isXIDContinue && !DownloadRules.isDeceptive($0)
     }
   }
 

@@ -105,7 +105,7 @@ package struct HeaderReader: Sendable {
         exitStatus: Outcome.Kind.protocolViolation.exitStatus,
         """
         \(Self.names(request)): what the compiler's library wrote of it can't be read (line \(error.line) isn't \(error.expected)): the \
-        header names something with other characters than letters, digits and _, or it misled that library, which ran behind walls
+        header names something with other characters than letters, digits, _ and $, or it misled that library, which ran behind walls
         """)
     }
     guard description.problems.isEmpty else {

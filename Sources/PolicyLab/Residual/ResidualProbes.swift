@@ -51,7 +51,11 @@ package enum ResidualProbes {
         symbol: "open", signature: try CallSignature(parsing: "i32(cstring,i32,u32)"),
         arguments: [path, "\(flags)", "384"])
     }
-    var all = [PolicyTests.Test(name: "read \(path)", steps: [try open(0)], policy: policy, expectations: [], line: 0)]
+    // What lies in a folder that is only listed can't be read; the folder itself is opened to see its names.
+    let verb = policy.access(to: path) == .list ? "list" : "read"
+    var all = [
+      PolicyTests.Test(name: "\(verb) \(path)", steps: [try open(0)], policy: policy, expectations: [], line: 0)
+    ]
     if policy.access(to: path) == .write {
       // A folder is written by making a file in it, here one without a name (O_TMPFILE).
       let step = try open(isFolder ? 0x41_0002 : 1)

@@ -2,7 +2,6 @@ import AssetModel
 import Downloads
 import Foundation
 import LinuxSystem
-import Synchronization
 import Testing
 
 @testable import DevelopmentOrigin

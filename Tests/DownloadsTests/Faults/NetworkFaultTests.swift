@@ -1,7 +1,6 @@
 import AssetModel
 import Foundation
 import LinuxSystem
-import Synchronization
 import Testing
 
 @testable import DevelopmentOrigin

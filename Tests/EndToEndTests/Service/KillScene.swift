@@ -4,7 +4,6 @@ import Foundation
 import Glibc
 import ServiceClient
 import ServiceProtocol
-import Synchronization
 import TestSupport
 
 /// One service with one app through many rounds: everything that was ever delivered has to stay as it is.
