@@ -18,7 +18,7 @@ struct EntryRules {
   private var entries = 0
   private var bytes: Int64 = 0
   /// What came already, by its path: whether it is a file that a link may be made to.
-  private var kinds: [String: FileKind] = [:]
+  private var kinds: [ExactText: FileKind] = [:]
 
   init(archive: String, limits: BundleLimits) {
     self.archive = archive
@@ -45,8 +45,10 @@ struct EntryRules {
       throw refuse(path, "is \(kind.rawValue)")
     }
     if kind == .file, mode & 0o6000 != 0 { throw refuse(path, "has a setuid or setgid bit") }
-    guard kinds[path] == nil || kind == .folder && kinds[path] == .folder else { throw refuse(path, "is there twice") }
-    kinds[path] = kind
+    guard kinds[ExactText(path)] == nil || kind == .folder && kinds[ExactText(path)] == .folder else {
+      throw refuse(path, "is there twice")
+    }
+    kinds[ExactText(path)] = kind
     if kind == .link { try checkLink(entry, path) }
     // What it says to have: no disk is filled to find that it is too much.
     if archive_entry_size_is_set(entry) != 0, kind == .file {
@@ -58,12 +60,12 @@ struct EntryRules {
   }
 
   private mutating func admitHardLink(_ path: String, to name: UnsafePointer<CChar>) throws(BundleError) -> Admitted {
-    guard let target = try cleaned(name, what: "a hard link to"), kinds[target] == .file else {
+    guard let target = try cleaned(name, what: "a hard link to"), kinds[ExactText(target)] == .file else {
       throw refuse(
         path, "is a hard link to '\(Printable.text(String(cString: name)))', no file of the archive before it")
     }
-    guard kinds[path] == nil else { throw refuse(path, "is there twice") }
-    kinds[path] = .file
+    guard kinds[ExactText(path)] == nil else { throw refuse(path, "is there twice") }
+    kinds[ExactText(path)] = .file
     return Admitted(path: path, mode: 0o755, hardLink: target, hasContent: false)
   }
 

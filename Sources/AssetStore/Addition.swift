@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import GRDB
 
 /// Jobs that are added in one transaction.
@@ -9,7 +10,7 @@ struct Addition {
   private let insertion: Statement
   private let latest: Query
   private let count: Query
-  private var open: [Exact: Int] = [:]
+  private var open: [ExactText: Int] = [:]
 
   init(_ database: Database, maxOpen: Int, now: StoredMoment) throws {
     self.database = database
@@ -34,7 +35,7 @@ struct Addition {
       generation = latest.int() + 1
       if state == JobRow.State.failed.rawValue { before = try JobRow.find(JobID(id), database) }
     }
-    let key = Exact(specification.app)
+    let key = ExactText(specification.app)
     let outstanding = try open[key] ?? outstanding(app)
     open[key] = outstanding
     guard outstanding < maxOpen else { return .tooMany(limit: maxOpen) }
@@ -98,9 +99,9 @@ extension DownloadSpecification {
     asksForTheSame(as: other) && texts == other.texts
   }
 
-  private var texts: [Exact] {
+  private var texts: [ExactText] {
     ([url, directory, fileName, budget ?? ""] + headers.flatMap { [$0.name, $0.value] } + (allowedDomains ?? [])).map {
-      Exact($0)
+      ExactText($0)
     }
   }
 }

@@ -1,4 +1,5 @@
 public import AssetModel
+internal import Basics
 internal import GRDB
 internal import LinuxSystem
 
@@ -12,14 +13,14 @@ extension AssetStore: DownloadJournal {
   /// - Throws: `StoreError`; nothing was added then.
   public func add(_ specifications: [DownloadSpecification], now: StoredMoment) throws -> [AddResult] {
     for specification in specifications { try ColumnLimits.check(specification) }
-    var devices: [Exact: UInt64?] = [:]
-    for specification in specifications where devices[Exact(specification.directory)] == nil {
-      devices[Exact(specification.directory)] = .some((try? Files.identity(of: specification.directory))?.device)
+    var devices: [ExactText: UInt64?] = [:]
+    for specification in specifications where devices[ExactText(specification.directory)] == nil {
+      devices[ExactText(specification.directory)] = .some((try? Files.identity(of: specification.directory))?.device)
     }
     let maxOpen = database.options.maxOpenJobsPerApp
     return try database.write { database in
       var addition = try Addition(database, maxOpen: maxOpen, now: now)
-      return try specifications.map { try addition.add($0, volume: devices[Exact($0.directory)] ?? nil) }
+      return try specifications.map { try addition.add($0, volume: devices[ExactText($0.directory)] ?? nil) }
     }
   }
 

@@ -1,14 +1,13 @@
 /// Gives equal texts of many rows one string.
 struct Shared {
-  private var known: [Exact: String] = [:]
+  private var known: [[UInt8]: String] = [:]
   private var last: (bytes: [UInt8], text: String) = ([], "")
 
   mutating func text(_ row: Query) -> String {
     if row.takeIfEqual(last.bytes) { return last.text }
     let bytes = row.bytes()
-    let key = Exact(bytes: bytes)
-    let text = known[key] ?? String(decoding: bytes, as: UTF8.self)
-    known[key] = text
+    let text = known[bytes] ?? String(decoding: bytes, as: UTF8.self)
+    known[bytes] = text
     last = (bytes, text)
     return text
   }

@@ -18,7 +18,7 @@ extension Expectation {
       return observed.denials.contains { $0.wall == wall } ? nil : observed.whatWasDenied
     case .deny(let call, let path):
       let isThere = observed.denials.contains { denial in
-        (call == nil || denial.call == call) && (path == nil || denial.target == path)
+        (call == nil || denial.call == call) && (path.map(denial.target.isExactly) ?? true)
       }
       return isThere ? nil : observed.whatWasDenied
     case .denyAccess(let access, let path):
@@ -27,7 +27,7 @@ extension Expectation {
       let found = observed.denials.filter { access.covers($0, path) }
       return found.isEmpty ? nil : Observed.listWithRemedies(found)
     case .allow(let path):
-      let found = observed.denials.filter { $0.target == path }
+      let found = observed.denials.filter { $0.target.isExactly(path) }
       return found.isEmpty ? nil : Observed.listWithRemedies(found)
     case .atMost(let meter, let bound, let isStrict):
       let (value, text): (Double, String) =

@@ -19,18 +19,19 @@ package enum PathAccess: Int, Sendable, Comparable {
 
 extension Policy {
   /// The granted paths and patterns, each once, in order.
-  package var grants: [String] { Set(read + write + libraries + list + patterns.map(\.pattern.text)).sorted() }
+  package var grants: [String] { (read + write + libraries + list + patterns.map(\.pattern.text)).exactlyOnce }
 
   /// What of `libraries` and patterns may be mapped as code.
   package var codePaths: [String] {
-    Set(libraries + patterns.filter { $0.access == .execute }.map(\.pattern.text)).sorted()
+    (libraries + patterns.filter { $0.access == .execute }.map(\.pattern.text)).exactlyOnce
   }
 
   /// Whether what lies at a path may be mapped as code: of the grants that hold it, the narrowest says so.
   package func mapsCode(at path: String) -> Bool {
     func longest(_ paths: [String], _ isOf: (PatternGrant) -> Bool) -> Int? {
       (paths.filter { path.lies(in: $0) }
-        + patterns.filter { isOf($0) && ($0.pattern.text == path || $0.pattern.covers(path)) }.map(\.pattern.text))
+        + patterns.filter { isOf($0) && ($0.pattern.text.isExactly(path) || $0.pattern.covers(path)) }.map(
+          \.pattern.text))
         .map(\.utf8.count).max()
     }
     guard let code = longest(libraries, { $0.access == .execute }) else { return false }
@@ -42,7 +43,7 @@ extension Policy {
     let literal: [(PatternGrant.Access, [String])] = [
       (.write, write), (.execute, libraries), (.read, read), (.list, list),
     ]
-    let access = literal.first { $0.1.contains(path) }?.0
+    let access = literal.first { $0.1.containsExactly(path) }?.0
     let text = access.map { _ in PathPattern.escaped(path) }
     let pattern = access == nil ? patterns.first { $0.pattern.covers(path) } : nil
     guard let access = access ?? pattern?.access, let text = text ?? pattern?.pattern.text else { return nil }
@@ -56,7 +57,7 @@ extension Policy {
       write.filter(covers).map { ($0, PathAccess.write) }
       + (read + libraries).filter(covers).map { ($0, PathAccess.read) }
       + list.filter(covers).map { ($0, PathAccess.list) }
-      + patterns.filter { $0.pattern.text == path || $0.pattern.covers(path) }.map {
+      + patterns.filter { $0.pattern.text.isExactly(path) || $0.pattern.covers(path) }.map {
         ($0.pattern.text, PathAccess($0.access))
       }
     return granted.max { ($0.0.utf8.count, $0.1) < ($1.0.utf8.count, $1.1) }?.1 ?? .none

@@ -37,9 +37,9 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
   }
 
   /// Access is the same below a grant up to the next one, so that the grants of both are all there is to look at.
-  private mutating func paths(_ old: Policy, _ new: Policy, _ links: [String: String]) {
-    let grants = Set(old.grants).union(new.grants)
-    for path in grants.sorted() {
+  private mutating func paths(_ old: Policy, _ new: Policy, _ links: [ExactText: String]) {
+    let grants = (old.grants + new.grants).exactlyOnce
+    for path in grants {
       let (was, now) = (old.access(to: path), new.access(to: path))
       // What may be mapped as code may be read.
       let isSaid = old.mapsCode(at: path) != new.mapsCode(at: path) && max(was, now) == .read
@@ -48,15 +48,15 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
       let parents = grants.filter { path.lies(below: $0) }
       if parents.contains(where: { old.access(to: $0) == was && new.access(to: $0) == now }) { continue }
       // Said of the link.
-      let link = links[path]
+      let link = links[ExactText(path)]
       if let link, old.access(to: link) == was, new.access(to: link) == now { continue }
       add(now > was, "\(path)\(link.map { ", which \($0) leads to" } ?? ""): \(now.words), was \(was.words)")
     }
   }
 
   private mutating func mappedCode(_ old: Policy, _ new: Policy) {
-    let grants = Set(old.grants).union(new.grants)
-    for path in grants.sorted() {
+    let grants = (old.grants + new.grants).exactlyOnce
+    for path in grants {
       let (was, now) = (old.mapsCode(at: path), new.mapsCode(at: path))
       let parents = grants.filter { path.lies(below: $0) }
       guard was != now, !parents.contains(where: { old.mapsCode(at: $0) == was && new.mapsCode(at: $0) == now }) else {
@@ -162,14 +162,14 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
 
 extension Policy {
   /// With what links among the granted paths lead to, and which link leads there.
-  fileprivate func following(_ real: (String) -> String) -> (Policy, links: [String: String]) {
-    var (policy, links) = (self, [String: String]())
+  fileprivate func following(_ real: (String) -> String) -> (Policy, links: [ExactText: String]) {
+    var (policy, links) = (self, [ExactText: String]())
     func add(_ list: WritableKeyPath<Policy, [String]>) {
       for path in self[keyPath: list] {
         let place = real(path)
-        if place == path || policy[keyPath: list].contains(place) { continue }
+        if place.isExactly(path) || policy[keyPath: list].containsExactly(place) { continue }
         policy[keyPath: list].append(place)
-        links[place] = path
+        links[ExactText(place)] = path
       }
     }
     for list in [\Policy.read, \.write, \.libraries, \.list] { add(list) }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CFFI
 internal import CLinux
 internal import Glibc
@@ -24,7 +25,7 @@ enum FunctionCaller {
   static func call(_ call: PlacedCall, in plugin: LoadedPlugin, memory: CallMemory?) -> Outcome? {
     let signature: CallSignature
     let address: UnsafeMutableRawPointer
-    if let known = plugin.resolved.functions[call.symbol], known.text == call.signature {
+    if let known = plugin.resolved.functions[ExactText(call.symbol)], known.text == call.signature {
       (signature, address) = (known.signature, known.address)
     } else {
       guard let parsed = try? CallSignature(parsing: call.signature) else { return nil }
@@ -33,7 +34,8 @@ enum FunctionCaller {
       case .success(let found): address = found
       case .failure(let missing): return .message(missing.message)
       }
-      plugin.resolved.functions[call.symbol] = .init(text: call.signature, signature: signature, address: address)
+      plugin.resolved.functions[ExactText(call.symbol)] = .init(
+        text: call.signature, signature: signature, address: address)
     }
     guard signature.arguments.count(where: \.isGiven) == call.arguments.count else { return nil }
     return .answer(invoke(address, signature, call.arguments, memory))

@@ -1,3 +1,4 @@
+internal import Basics
 internal import CExtension
 internal import CLinux
 internal import Glibc
@@ -24,7 +25,7 @@ struct LoadedPlugin {
       let address: UnsafeMutableRawPointer
     }
 
-    var functions: [String: Function] = [:]
+    var functions: [ExactText: Function] = [:]
   }
 
   let resolved = Resolved()

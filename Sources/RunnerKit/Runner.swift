@@ -1,3 +1,4 @@
+internal import Basics
 internal import CLinux
 internal import Glibc
 internal import HostProtocol
@@ -171,8 +172,8 @@ enum Runner {
   private static func setEnvironment(_ entries: [String]) {
     clearenv()
     for entry in entries {
-      guard let equals = entry.firstIndex(of: "=") else { continue }
-      setenv(String(entry[..<equals]), String(entry[entry.index(after: equals)...]), 1)
+      guard let (name, value) = entry.dividedAtEquals else { continue }
+      setenv(name, value, 1)
     }
     tzset()
   }

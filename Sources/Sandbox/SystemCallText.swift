@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 
 /// A system call as people read it: its arguments by their names where they have some.
@@ -117,6 +118,6 @@ package enum SystemCallText {
   private static func hexadecimal(_ value: UInt64) -> String { "0x" + String(value, radix: 16) }
 
   private static func quoted(_ text: String) -> String {
-    "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    "\"" + text.escaping("\\\"".unicodeScalars) + "\""
   }
 }

@@ -177,7 +177,7 @@ struct PolicyShowCommand: AsyncParsableCommand {
       if source {
         guard let file else { throw Failure(64, "--source needs a policy, for example 'downloader'") }
         Output.line(
-          try PolicyInput.source(of: file).split(separator: "\n", omittingEmptySubsequences: false).map {
+          try PolicyInput.source(of: file).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map {
             Printable.text(String($0), limit: 4200)
           }.joined(separator: "\n"))
         Exit.leave(0)

@@ -10,7 +10,9 @@ enum ShellWord {
     guard !word.unicodeScalars.contains(where: DownloadRules.isDeceptive) else {
       return "$'" + word.unicodeScalars.map(escaped).joined() + "'"
     }
-    return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    // By scalars: a quote with an accent after it is one character to Swift, and a quote to a shell.
+    return isPlain && !word.isEmpty
+      ? word : "'" + word.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
   }
 
   private static func escaped(_ scalar: Unicode.Scalar) -> String {

@@ -24,6 +24,8 @@ import Testing
         ["H", "Set-Cookie: (hidden)", "(hidden)", "(hidden)", "B: c"]
       ),
       ("H\nLocation: https://me:xyz@h/p?sig=xyz\n\n", ["H", "Location: https://(hidden)@h/p?…"]),
+      ("H\nLocation: https://me:xyz@\u{301}h/p\n\n", ["H", "Location: https://(hidden)@\u{301}h/p"]),
+      ("H\nLocation: https:/\u{301}/me@h//\u{301}me:xyz@h\n\n", ["H", "Location: https:/\u{301}/me@h//(hidden)@h"]),
       ("H\r\nLink: <https://xyz@h/p>, <//u:xyz@i>\r\n\r\n", ["H", "Link: <https://(hidden)@h/p>, <//(hidden)@i>"]),
       ("H\r\nMail: me@example.com\r\n\r\n", ["H", "Mail: me@example.com"]),
       ("H\r\nX: \u{1b}[31m\u{202e}\u{9b}\r\n\r\n", ["H", #"X: \u{1b}[31m\u{202e}\u{9b}"#]),

@@ -77,6 +77,7 @@ import Testing
   @Test(
     arguments: [
       ("A: b", "A", "b"), ("A:b", "A", "b"), ("A:  b c \t", "A", "b c"), ("A:", "A", ""), ("A: b: c", "A", "b: c"),
+      ("A: \u{301}v", "A", "\u{301}v"),
       ("X-Ü", nil, nil), ("A b: c", nil, nil), (": b", nil, nil), ("A: b\nC: d", nil, nil), ("A: b\rC: d", nil, nil),
       ("", nil, nil), ("Range: bytes=0-1", nil, nil), ("If-None-Match: x", nil, nil), ("HOST: x", nil, nil),
       ("Content-Length: 1", nil, nil), ("Proxy-Authorization: x", nil, nil), ("A\0: b", nil, nil),

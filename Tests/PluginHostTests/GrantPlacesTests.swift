@@ -43,6 +43,11 @@ import Testing
     #expect(Self.place(path, among: others.reversed()) == expected)
   }
 
+  @Test("two names that look the same have two places") func spellings() {
+    let places = GrantPlaces(["/g/\u{e9}", "/g/e\u{301}"], runtime: [])
+    for name in ["/g/\u{e9}", "/g/e\u{301}"] { #expect(Array(places.place(of: name).utf8) == Array(name.utf8)) }
+  }
+
   @Test("links that change while they are followed leave no place that holds")
   func changing() {
     #expect(GrantPlaces(["/g/a/link", "/g/a"], runtime: []) { Self.links[$0] }.isSettled)

@@ -32,6 +32,11 @@ import Testing
     #expect(policy.mapsCodeLater == (access == .execute))
   }
 
+  @Test("two names that look the same are both granted") func spellings() throws {
+    var found = expansion(["/srv": ["\u{e9}", "e\u{301}"]])
+    #expect(try found.resolve(try policy(.read, "/srv/*")) { _ in true }.read.count == 2)
+  }
+
   @Test func nothingIsAnErrorUnlessItMayBe() throws {
     var found = expansion(["/srv": []])
     #expect(throws: HostError.self) { try found.resolve(try policy(.read, "/srv/*")) { _ in true } }

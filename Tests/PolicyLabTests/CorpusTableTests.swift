@@ -61,6 +61,8 @@ import Testing
     let row = try Corpus(parsing: Self.row() + "\ttime/f.c:7").rows[0]
     #expect(row.source == Corpus.Place(file: "time/f.c", line: 7) && row.place(in: "c/expected.tsv") == "c/time/f.c:7")
     #expect(try Corpus(parsing: Self.row()).rows[0].place(in: "c/expected.tsv") == "c/expected.tsv:1")
+    // A line end of two characters is one to Swift.
+    #expect(try Corpus(parsing: "# head\r\n" + Self.row() + "\r\n" + Self.row() + "\n").rows.count == 2)
     #expect {
       _ = try Corpus(parsing: "\n" + Self.row([6: "fine"]) + "\ttime/f.c:7")
     } throws: { error in

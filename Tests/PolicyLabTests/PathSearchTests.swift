@@ -6,10 +6,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PathSearchTests: RecorderScene {
   @Test("a folder takes the place of many files in it only where that was asked for") func folding() throws {
-    let denials = ["/data/a", "/data/b", "/data/c", "/other/a"].map { Self.file($0) }
-    for (count, read) in [(nil, ["/data/a", "/data/b", "/data/c", "/other/a"]), (3, ["/data", "/other/a"])]
-      as [(Int?, [String])]
-    {
+    // Bytes and characters of a folder's name differ in their number.
+    for (count, data) in [(nil, "/data"), (3, "/data"), (3, "/d\u{e4}t\u{e4}")] as [(Int?, String)] {
+      let names = ["\(data)/a", "\(data)/b", "\(data)/c"]
+      let denials = (names + ["/other/a"]).map { Self.file($0) }
+      let read = ((count == nil ? names : [data]) + ["/other/a"]).sorted()
       var bounds = PolicyRecorder.Bounds()
       bounds.filesOfFolder = count
       var recorder = PolicyRecorder(base: Policy(), bounds: bounds)

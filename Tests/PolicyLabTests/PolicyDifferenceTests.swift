@@ -45,6 +45,24 @@ enum PolicySeed {
     }
   }
 
+  @Test(
+    "another spelling of a granted name or a value is another one",
+    arguments: [
+      ("files: {read: [/d/A]}", "files: {read: [/d/A], write: [/d/B]}"),
+      ("files: {read: [/d/A]}", "files: {read: [/d/B]}"),
+      ("files: {read: ['/d/A*']}", "files: {read: ['/d/B*']}"), ("environment: ['X=A']", "environment: ['X=B']"),
+      ("files: {execute: [/d/A]}", "files: {execute: [/d/A, /d/B]}"),
+      ("files: {list: [/d/A]}", "files: {list: [/d/B]}"),
+    ])
+  func spellings(old: String, new: String) throws {
+    func policy(_ text: String) throws -> Policy {
+      let text = text.replacing("A", with: "\u{e9}").replacing("B", with: "e\u{301}")
+      return try Policy(parsing: "version: 2\nexecutableMemory: later\n\(text)\n", file: "policy")
+    }
+    #expect(PolicyDifference(from: try policy(old), to: try policy(new)).isWider)
+    #expect(PolicyDifference(from: try policy(new), to: try policy(new)).changes.isEmpty)
+  }
+
   @Test("no path that becomes accessible goes unsaid", arguments: [PolicySeed.current]) func complete(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     /// What holds the most of the path decides.

@@ -2,9 +2,14 @@ import Sandbox
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct PolicyVariableTests {
-  @Test(arguments: ["A", "A=", "A=b=c", "_x9=ü", "PATH=/bin"]) func reads(_ text: String) {
+  @Test(arguments: ["A", "A=", "A=b=c", "_x9=ü", "PATH=/bin", "A=\u{301}x"]) func reads(_ text: String) {
     let variable = PolicyVariable(text)
     #expect(variable.text == text && variable.rejectionReason == nil)
+  }
+
+  @Test("two spellings of one value are two") func spellings() {
+    #expect(PolicyVariable("A=\u{e9}") != PolicyVariable("A=e\u{301}"))
+    #expect(Set([PolicyVariable("A=\u{e9}"), PolicyVariable("A=e\u{301}"), PolicyVariable("A=\u{e9}")]).count == 2)
   }
 
   @Test(arguments: [

@@ -1,3 +1,4 @@
+internal import Basics
 internal import GRDB
 internal import Glibc
 package import LinuxSystem
@@ -21,16 +22,16 @@ extension FileRemoval {
     -> Reconciliation
   {
     var result = Reconciliation()
-    let known: Set<Exact> = try database.read { database in
+    let known: Set<ExactText> = try database.read { database in
       let rows = try database.query("SELECT stagingName FROM jobs WHERE state < 3 AND stagingName IS NOT NULL")
-      var names: Set<Exact> = []
-      while try rows.step() { names.insert(Exact(rows.text())) }
+      var names: Set<ExactText> = []
+      while try rows.step() { names.insert(ExactText(rows.text())) }
       return names
     }
     do throws(SystemCallError) {
       for path in directories where Files.exists(path) {
         let directory = try OwnedDescriptor.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-        for name in try Files.names(in: path) where !known.contains(Exact(name)) {
+        for name in try Files.names(in: path) where !known.contains(ExactText(name)) {
           guard let found = try identity(name, in: directory.number, files), found.isRegularFile else { continue }
           result.orphans.append(
             PurgeCandidate(kind: .orphan, directory: path, name: name, inode: found.inode, size: found.size))

@@ -100,17 +100,18 @@ struct HeadTrace {
 
   /// A name and a password may stand in any URL that a field has (RFC 3986, 3.2.1).
   private static func withoutUserInformation(_ text: String) -> String {
-    var result = ""
-    var rest = text[...]
-    while let start = rest.firstRange(of: "//") {
+    // By scalars: what follows a mark may make another character of it.
+    var result = String.UnicodeScalarView()
+    var rest = text.unicodeScalars[...]
+    while let start = rest.firstRange(of: "//".unicodeScalars) {
       result += rest[..<start.upperBound]
       rest = rest[start.upperBound...]
-      let authority = rest.prefix { !"/?# \t\"<>,;".contains($0) }
+      let authority = rest.prefix { !"/?# \t\"<>,;".unicodeScalars.contains($0) }
       if let at = authority.lastIndex(of: "@") {
-        result += "\(hidden)@"
+        result += "\(hidden)@".unicodeScalars
         rest = rest[rest.index(after: at)...]
       }
     }
-    return result + rest
+    return String(result + rest)
   }
 }

@@ -6,8 +6,8 @@ internal import LinuxSystem
 /// is shown as a whole is shown with its symbolic links, and nothing can be attached to one that leads to a folder: then the
 /// place is where the link leads.
 struct GrantPlaces {
-  private var places: [String: String] = [:]
-  private var covers: Set<String> = []
+  private var places: [ExactText: String] = [:]
+  private var covers: Set<ExactText> = []
   /// Bytes of the longest of them: a plugin that names long paths has no more than that looked up for each.
   private var longestCover = 0
   /// Whether each lies where all the others leave it. Not where links change meanwhile, so that two places come and go with
@@ -25,12 +25,12 @@ struct GrantPlaces {
     // Outer ones first: what they show decides about those within.
     for path in paths.sorted(by: { $0.utf8.count < $1.utf8.count }) {
       let place = destination(of: path)
-      places[path] = place
+      places[ExactText(path)] = place
       cover([place])
     }
     // By a link an inner one may lead to a folder around an outer one, and show links on the way to that.
     for _ in 0..<Self.maxLinks {
-      let found = places.keys.reduce(into: [:]) { $0[$1] = destination(of: $1) }
+      let found = places.keys.reduce(into: [:]) { $0[$1] = destination(of: $1.text) }
       if found == places { return }
       places = found
       covers = []
@@ -40,11 +40,11 @@ struct GrantPlaces {
   }
 
   private mutating func cover(_ places: [String]) {
-    covers.formUnion(places)
+    covers.formUnion(places.map(ExactText.init))
     longestCover = places.map(\.utf8.count).max().map { max($0, longestCover) } ?? longestCover
   }
 
-  func place(of path: String) -> String { places[path] ?? path }
+  func place(of path: String) -> String { places[ExactText(path)] ?? path }
 
   /// Where any path leads, granted or not. `followsLast`: whether through a link that is its last part, too.
   func destination(of path: String, followsLast: Bool = true) -> String {
@@ -86,7 +86,7 @@ struct GrantPlaces {
   private func step(_ name: String, after above: Step?) -> Step {
     let path = (above?.path ?? "") + "/" + name
     let isWithin = above?.isCover ?? false
-    let isCover = isWithin || path.utf8.count <= longestCover && covers.contains(path)
+    let isCover = isWithin || path.utf8.count <= longestCover && covers.contains(ExactText(path))
     return Step(path: path, isShown: isWithin || RunnerView.links.contains(path), isCover: isCover)
   }
 }

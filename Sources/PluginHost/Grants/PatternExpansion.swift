@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import LinuxSystem
 package import Sandbox
 
@@ -64,7 +65,9 @@ package struct PatternExpansion {
     "\(Printable.text(grant.pattern.text, limit: 400)), which the policy grants under '\(grant.access.rawValue)'"
   }
 
-  private static func add(_ path: String, to list: inout [String]) { if !list.contains(path) { list.append(path) } }
+  private static func add(_ path: String, to list: inout [String]) {
+    if !list.containsExactly(path) { list.append(path) }
+  }
 
   /// In order.
   mutating func paths(of pattern: PathPattern) throws(HostError) -> [String] {

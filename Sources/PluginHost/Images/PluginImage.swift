@@ -207,12 +207,12 @@ package struct PluginImage: Sendable {
     // Not the whole path again for every name: a wake waits for this.
     guard let folder = try? OwnedDescriptor.open(directory, ol_open_path | O_DIRECTORY) else { return [] }
     var wanted = needed
-    var seen: Set<String> = [itself]
+    var seen: Set<ExactText> = [ExactText(itself)]
     var found: [File] = []
     var opened = 0
     while let name = wanted.popLast(), found.count < maxNeighbours, seen.count < maxLookedFor, opened < maxOpened {
       try reading.check(directory)
-      guard !name.hasSlash, seen.insert(name).inserted, let file = neighbour(name, in: folder, within: top)
+      guard !name.hasSlash, seen.insert(ExactText(name)).inserted, let file = neighbour(name, in: folder, within: top)
       else { continue }
       opened += 1
       try admit(file, &room)

@@ -1,14 +1,17 @@
+internal import Basics
+
 /// Counts what was denied. A plugin that tries a million times costs one row, and a million different things cost as
 /// many rows as a report has room for.
 struct DenialRecorder {
   private struct Key: Hashable {
     var wall: String
     var operation: String
-    var target: String
-    var path: String?
+    var target: ExactText
+    var path: ExactText?
 
     init(_ denial: RunReport.Denial) {
-      (wall, operation, target, path) = (denial.wall, denial.operation, denial.target, denial.path)
+      (wall, operation) = (denial.wall, denial.operation)
+      (target, path) = (ExactText(denial.target), denial.path.map(ExactText.init))
     }
   }
 
@@ -73,7 +76,7 @@ struct DenialRecorder {
     order.compactMap { key in
       rows[key].map { row in
         .init(
-          wall: key.wall, operation: key.operation, target: key.target, path: key.path, count: row.count,
+          wall: key.wall, operation: key.operation, target: key.target.text, path: key.path?.text, count: row.count,
           writes: row.writes, mayHaveChanged: row.mayHaveChanged, rule: row.rule)
       }
     }

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import CLinux
 internal import LinuxSystem
 internal import Sandbox
@@ -36,7 +37,7 @@ extension SystemCallSupervisor {
     }
     var arguments = foreign == nil ? SystemCallText.arguments(of: name, reader.values, paths: texts) : []
     if name == "mmap", let file = reader.codeFile, !arguments.isEmpty {
-      arguments[arguments.count - 1] += "<\(Self.cut(file).replacing("\\", with: "\\\\"))>"
+      arguments[arguments.count - 1] += "<\(Self.cut(file).escaping("\\".unicodeScalars))>"
       named.append(file)
     }
     var event = SystemCallTrace.Event(

@@ -83,7 +83,7 @@ package struct Corpus: Sendable {
   /// The text of an `expected.tsv`: eleven columns divided by one TAB, as its head describes them, and maybe a
   /// twelfth with the file and line that the row was collected from.
   package init(parsing text: String) throws(Invalid) {
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated()
     where !line.isEmpty && !line.hasPrefix("#") {
       guard rows.count < Self.maxRows else {
         throw Invalid(line: index + 1, message: "a corpus has at most \(Self.maxRows) rows")

@@ -104,8 +104,8 @@ struct PathSearch {
   }
 
   private static func grant(_ path: String, _ access: PathAccess, _ policy: inout Policy) {
-    policy.read.removeAll { $0 == path }
-    policy.list.removeAll { $0 == path }
+    policy.read.removeAll { $0.isExactly(path) }
+    policy.list.removeAll { $0.isExactly(path) }
     switch access {
     case .write: policy.write.append(path)
     case .list: policy.list.append(path)
@@ -127,7 +127,7 @@ struct PathSearch {
         if !policy.libraries.contains(where: { path.lies(in: $0) }) {
           policy.libraries.append(path)
           // What is mapped or executed is read as well.
-          policy.read.removeAll { $0 == path }
+          policy.read.removeAll { $0.isExactly(path) }
         }
       }
     }
@@ -182,7 +182,7 @@ struct PathSearch {
     let all = found.keys + policy.read.filter { !base.read.contains($0) }
     // Who sees a folder sees none of what its links lead to.
     func isHere(_ path: String, _ folder: String) -> Bool {
-      machine.real(path) == machine.real(folder) + path.dropFirst(folder.utf8.count)
+      machine.real(path) == machine.real(folder) + path.rest(after: folder)
     }
     for (folder, all) in Dictionary(grouping: all, by: { Self.parent(of: $0) ?? "/" }) {
       let paths = all.filter { isHere($0, folder) }

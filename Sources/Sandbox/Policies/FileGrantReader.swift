@@ -19,7 +19,7 @@ struct FileGrantReader {
   private(set) var places: [String: PolicyFile.Place] = [:]
   /// Whether paths that aren't there are left out, where nothing is said of one.
   private var skipsMissing = false
-  private var seen: [String: PatternGrant.Access] = [:]
+  private var seen: [ExactText: PatternGrant.Access] = [:]
 
   init(nodes: YAMLNodes, policy: Policy, parent: Policy?) {
     (self.nodes, self.policy, self.parent) = (nodes, policy, parent)
@@ -67,14 +67,14 @@ struct FileGrantReader {
     }
     if text.hasPrefix("$") { return try readOwn(text, item, access) }
     text = try nodes.checked(path: text, item, key)
-    if let other = seen[text] {
+    if let other = seen[ExactText(text)] {
       throw nodes.error(
         item,
         other == access
           ? "\(key): \(nodes.shown(text)) is listed twice"
           : "\(nodes.shown(text)) is under \(other.rawValue) and under \(access.rawValue); one of them is meant")
     }
-    seen[text] = access
+    seen[ExactText(text)] = access
     places[text] = PolicyFile.Place(nodes.error(item, ""))
     try grant(text, isOptional, item, access)
   }
@@ -104,7 +104,9 @@ struct FileGrantReader {
     if isOptional { policy.optional.insert(text) } else { policy.optional.remove(text) }
   }
 
-  private static func add(_ path: String, to list: inout [String]) { if !list.contains(path) { list.append(path) } }
+  private static func add(_ path: String, to list: inout [String]) {
+    if !list.containsExactly(path) { list.append(path) }
+  }
 
   /// What a plugin has of its own.
   private mutating func readOwn(
@@ -154,7 +156,8 @@ struct FileGrantReader {
     return lists.contains { text.lies(in: $0) }
       || parent.patterns.contains { grant in
         let isEnough = grant.access == access || access == .read && grant.access != .list || access == .list
-        return isEnough && (grant.pattern.text == text || !PathPattern.isPattern(text) && grant.pattern.covers(text))
+        return isEnough
+          && (grant.pattern.text.isExactly(text) || !PathPattern.isPattern(text) && grant.pattern.covers(text))
       }
   }
 

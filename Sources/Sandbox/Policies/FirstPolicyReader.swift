@@ -1,3 +1,4 @@
+internal import Basics
 internal import StrictYAML
 internal import Yams
 
@@ -28,10 +29,12 @@ struct FirstPolicyReader {
 
   private mutating func paths(_ node: Node, _ key: String) throws(YAMLFileError) -> [String] {
     var paths: [String] = []
-    var seen: Set<String> = []
+    var seen: Set<ExactText> = []
     for item in try nodes.items(node, key) {
       let path = try nodes.checked(path: try nodes.scalar(item, "a path in \(key)"), item, key)
-      guard seen.insert(path).inserted else { throw nodes.error(item, "\(key): \(nodes.shown(path)) is listed twice") }
+      guard seen.insert(ExactText(path)).inserted else {
+        throw nodes.error(item, "\(key): \(nodes.shown(path)) is listed twice")
+      }
       paths.append(path)
       places[path] = PolicyFile.Place(nodes.error(item, ""))
     }

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// A variable of a plugin's environment: set to a value, or passed on as the host has it.
 public struct PolicyVariable: Sendable, Hashable {
   /// Its name.
@@ -21,13 +23,21 @@ public struct PolicyVariable: Sendable, Hashable {
   ///   - value: Its value; nil: the host's.
   public init(name: String, value: String?) { (self.name, self.value) = (name, value) }
 
+  /// By bytes, as a plugin gets it.
+  public static func == (left: Self, right: Self) -> Bool {
+    left.name.isExactly(right.name) && left.value.map(ExactText.init) == right.value.map(ExactText.init)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ExactText(name))
+    hasher.combine(value.map(ExactText.init))
+  }
+
   /// Reads `NAME` or `NAME=VALUE`.
   ///
   /// - Parameter text: As in a policy or on a command line.
   public init(_ text: String) {
-    let equals = text.firstIndex(of: "=")
-    name = String(text[..<(equals ?? text.endIndex)])
-    value = equals.map { String(text[text.index(after: $0)...]) }
+    (name, value) = text.dividedAtEquals ?? (text, nil)
   }
 
   /// Why a plugin can't have this variable; nil: it can.

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import LinuxSystem
 
@@ -7,7 +8,7 @@ internal import LinuxSystem
 /// backslash, and has `\\`, `\n` and `\r` in their place.
 struct FetchChecksums {
   let path: String
-  private let digests: [FetchNames.Spelling: ContentDigest]
+  private let digests: [ExactText: ContentDigest]
 
   init(_ path: String) throws {
     guard let identity = try? Files.identity(of: path), !identity.isDirectory,
@@ -22,13 +23,13 @@ struct FetchChecksums {
   }
 
   /// nil: it isn't listed.
-  func digest(of name: String) -> ContentDigest? { digests[FetchNames.Spelling(text: name)] }
+  func digest(of name: String) -> ContentDigest? { digests[ExactText(name)] }
 
   private static let longest = 64 << 20
   private static let digits = 64
 
-  static func digests(in data: Data, of path: String) throws(Failure) -> [FetchNames.Spelling: ContentDigest] {
-    var digests: [FetchNames.Spelling: ContentDigest] = [:]
+  static func digests(in data: Data, of path: String) throws(Failure) -> [ExactText: ContentDigest] {
+    var digests: [ExactText: ContentDigest] = [:]
     let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
       let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
@@ -40,7 +41,7 @@ struct FetchChecksums {
       guard let inside = inside(name) else {
         throw Failure(64, "\(place): '\(Printable.text(name))' lies outside of the directory that files go to")
       }
-      let key = FetchNames.Spelling(text: inside)
+      let key = ExactText(inside)
       if let other = digests[key], other != digest {
         throw Failure(64, "\(place): '\(Printable.text(name))' is listed twice, with different digests")
       }

@@ -21,10 +21,10 @@ enum FetchHeaders {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
       throw Failure(64, "--header: a field is written NAME: VALUE, and there is no colon")
     }
-    var value = text[text.index(after: colon)...]
-    while let first = value.utf8.first, isBlank(first) { value.removeFirst() }
-    while let last = value.utf8.last, isBlank(last) { value.removeLast() }
-    let header = Download.Header(name: String(text[..<colon]), value: String(value))
+    var value = text.utf8[text.utf8.index(after: colon)...]
+    while let first = value.first, isBlank(first) { value.removeFirst() }
+    while let last = value.last, isBlank(last) { value.removeLast() }
+    let header = Download.Header(name: String(text[..<colon]), value: String(decoding: value, as: UTF8.self))
     if let reason = DownloadRules.rejectionReason(forHeader: header) { throw Failure(64, "--header: \(reason)") }
     guard RequestFields.mayBeSet(header.name) else {
       throw Failure(64, "--header: \(header.name) is what the engine says by itself; leave it out")

@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import AssetStore
+internal import Basics
 internal import Downloads
 internal import LinuxSystem
 internal import Synchronization
@@ -7,22 +8,22 @@ internal import Synchronization
 /// The versions that are there already of files that are asked for again, by their paths. The engine's thread asks.
 final class FetchVersions: Sendable {
   private struct State {
-    var known: [String: KnownVersion] = [:]
-    var replaceable: [String: FileVersion] = [:]
+    var known: [ExactText: KnownVersion] = [:]
+    var replaceable: [ExactText: FileVersion] = [:]
   }
   private let state = Mutex(State())
 
-  func know(_ version: KnownVersion, at path: String) { state.withLock { $0.known[path] = version } }
+  func know(_ version: KnownVersion, at path: String) { state.withLock { $0.known[ExactText(path)] = version } }
 
-  func replace(_ version: FileVersion, at path: String) { state.withLock { $0.replaceable[path] = version } }
+  func replace(_ version: FileVersion, at path: String) { state.withLock { $0.replaceable[ExactText(path)] = version } }
 
   func known(_ specification: DownloadSpecification) -> KnownVersion? {
-    state.withLock { $0.known[specification.identifier] }
+    state.withLock { $0.known[ExactText(specification.identifier)] }
   }
 
   /// Whether what is there is still what was meant.
   func mayReplace(_ specification: DownloadSpecification) -> Bool {
-    guard let version = state.withLock({ $0.replaceable[specification.identifier] }),
+    guard let version = state.withLock({ $0.replaceable[ExactText(specification.identifier)] }),
       let found = try? Files.identity(of: specification.identifier)
     else { return false }
     return found.isRegularFile && FileVersion(inode: found.inode, size: found.size) == version

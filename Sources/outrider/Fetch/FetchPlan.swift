@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Downloads
 internal import Foundation
 internal import LinuxSystem
@@ -56,10 +57,10 @@ struct FetchPlan: Sendable {
   ) throws -> (targets: [Target], schemes: Set<String>) {
     var schemes: Set<String> = []
     var (urls, names): ([String], [String]) = ([], [])
-    var seen: Set<FetchNames.Spelling> = []
+    var seen: Set<ExactText> = []
     for entry in entries {
       // A file that is listed twice is wanted once.
-      guard seen.insert(FetchNames.Spelling(text: entry.url)).inserted else { continue }
+      guard seen.insert(ExactText(entry.url)).inserted else { continue }
       let place = entry.place.map { "\($0): " } ?? ""
       let url: ParsedURL
       do throws(ParsedURL.Failure) { url = try ParsedURL(entry.url) } catch {
