@@ -59,7 +59,7 @@ package enum AppBundle {
     do throws(SystemCallError) {
       let real = try Files.real(path)
       // What a link is called counts for no more than what it leads to.
-      let bundleName = String(real.pathNames.last ?? "")
+      let bundleName = real.pathNames.last ?? ""
       guard BundleNames.isBundle(bundleName, suffix: ".app") else {
         return (nil, [Finding(file: "", expected: expected, found: KeyReader.text(of: bundleName))], nil)
       }

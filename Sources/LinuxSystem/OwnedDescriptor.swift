@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// A file descriptor with one owner, closed when the owner goes.

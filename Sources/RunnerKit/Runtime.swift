@@ -20,7 +20,7 @@ enum Runtime {
   }
 
   private static func folder(of path: String) -> String {
-    (path.parentFolder ?? "")
+    path.parentFolder ?? ""
   }
 
   private static func loaded() -> [String] {

@@ -123,7 +123,7 @@ enum DatabaseFiles {
   }
 
   static func synchronizeFolder(of path: String) throws(SystemCallError) {
-    try synchronize((path.parentFolder ?? ""), O_RDONLY | O_DIRECTORY)
+    try synchronize(path.parentFolder ?? "", O_RDONLY | O_DIRECTORY)
   }
 
   static func synchronize(_ path: String, _ flags: Int32) throws(SystemCallError) {

@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import CCurl
+internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 

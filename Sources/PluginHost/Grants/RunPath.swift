@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import Basics
+internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 package import Sandbox

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import HostProtocol
 internal import LinuxSystem
 internal import Logging

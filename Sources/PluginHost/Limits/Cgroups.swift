@@ -1,4 +1,5 @@
 internal import Basics
+internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 internal import Synchronization
@@ -89,7 +90,7 @@ final class Cgroups {
         var path = root + (parts[2] == "/" ? "" : String(parts[2]))
         while true {
           if counts(path, isSecond ? .two : .one) { found.append((isSecond ? .two : .one, path)) }
-          guard path != root, let folder = path.parentFolder else { break }
+          guard path != root, let folder = path.parentFolder, folder != path else { break }
           path = folder
         }
       }

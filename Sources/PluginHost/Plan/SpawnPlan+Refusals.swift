@@ -1,4 +1,5 @@
 internal import Basics
+internal import CLinux
 internal import HostProtocol
 internal import LinuxSystem
 internal import Sandbox

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import CLinux
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem

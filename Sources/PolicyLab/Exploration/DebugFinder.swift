@@ -64,7 +64,7 @@ package struct DebugFinder {
     if let name = facts.debugLink?.name, !name.isEmpty, !name.hasSlash, name != ".", name != "..",
       name.utf8.count <= Self.longestLink
     {
-      let own = (path.parentFolder ?? "")
+      let own = path.parentFolder ?? ""
       paths += ["\(own)/\(name)", "\(own)/.debug/\(name)", "\(folder)\(own)/\(name)"].filter { $0 != path }
     }
     return paths

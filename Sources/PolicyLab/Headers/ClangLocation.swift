@@ -59,7 +59,7 @@ package struct ClangLocation: Sendable, Equatable {
   }
 
   private static func parent(_ path: String) -> String {
-    (path.parentFolder ?? "")
+    path.parentFolder ?? ""
   }
 
   /// The newest first.

@@ -55,7 +55,7 @@ package struct HeaderRequest: Sendable, Equatable {
         throw .init(exitStatus: 66, "\(header): not a regular file; name a header")
       }
       result.source += "#include \"\(path)\"\n"
-      let folder = (path.parentFolder ?? "")
+      let folder = path.parentFolder ?? ""
       guard !folder.isEmpty else {
         throw .init(exitStatus: 66, "\(header) lies in /, and what reads it would see everything; move it to a folder")
       }

@@ -126,7 +126,7 @@ struct LogFile {
       let number = inotify_init1(Int32(IN_CLOEXEC))
       guard number >= 0 else { throw Failure(70, "\(path) can't be watched: \(SystemCallError.message(errno))") }
       descriptor = OwnedDescriptor(taking: number)
-      let folder = (path.parentFolder ?? "")
+      let folder = path.parentFolder ?? ""
       for (path, mask) in [(path, IN_MODIFY), (folder, IN_CREATE | IN_MODIFY)] {
         guard inotify_add_watch(number, path, UInt32(mask)) >= 0 else {
           throw Failure(70, "\(path) can't be watched: \(SystemCallError.message(errno))")
