@@ -7,8 +7,8 @@ public import Sandbox
 
 /// Loads third-party libraries, each in a sandboxed process of its own, and calls their functions under a watchdog.
 ///
-/// A host owns one fork server, started with the first load, and one thread for all of its watchdogs. Any task may use
-/// it. When the last reference goes, every runner goes with it.
+/// A host owns a fork server for plugins that need Foundation and one for all others, each started with the first of its kind, and
+/// one thread for all of its watchdogs. Any task may use it. When the last reference goes, every runner goes with it.
 public final class PluginHost: Sendable {
   /// How one host runs plugins.
   public struct Configuration: Sendable {
@@ -49,10 +49,18 @@ public final class PluginHost: Sendable {
   /// Makes the next load quick: the limits are proved, and a runner stands ready, unless that takes longer than a second.
   /// A host does so by itself when its plugins are idle; a program that has just started and isn't in a hurry may ask for it.
   ///
-  /// - Throws: `HostError.failed` where no runner can be made.
-  public func prepare() async throws(HostError) {
-    _ = try await core.proof()
-    try await core.prepare()
+  /// - Parameter library: What will be loaded, as `load` has it. A plugin that needs Foundation begins in another process than one
+  ///   that doesn't. nil: one of the same kind as the last, and without Foundation where none was loaded.
+  /// - Throws: `HostError.failed` where no runner can be made, and `HostError.input` where the library can't be read.
+  public func prepare(for library: String? = nil) async throws(HostError) {
+    let preload =
+      if let library {
+        Preload(for: try await core.read(library, searching: true, limit: Policy().limits.wallTime).image)
+      } else {
+        await core.lastPreload()
+      }
+    _ = try await core.proof(preload)
+    try await core.prepare(preload)
   }
 
   /// What a load needs besides the policy.
@@ -125,7 +133,7 @@ public final class PluginHost: Sendable {
       library, searching: !options.isExtension, limit: policy.limits.wallTime)
     return try await core.load(
       image, policy: policy, options: options, isBare: options.withoutSandbox,
-      proof: options.withoutSandbox ? [] : try await core.proof(), reading: spent)
+      proof: options.withoutSandbox ? [] : try await core.proof(Preload(for: image)), reading: spent)
   }
 
   /// Throws `HostError.usage` for a call that no plugin could be asked to make, without loading one.
@@ -163,10 +171,10 @@ public final class PluginHost: Sendable {
   /// - Returns: The state of every wall.
   /// - Throws: `HostError.failed` where no runner can be made.
   public func walls(policy: Policy = Policy()) async throws(HostError) -> [Wall: WallState] {
-    try await core.walls(policy, proof: try await core.proof())
+    try await core.walls(policy, proof: try await core.proof(core.lastPreload()))
   }
 
-  /// What the fork server loads before its first fork: it links Swift's runtime. nil where it wasn't found.
+  /// What a fork server for plugins that need Foundation loads before its first fork. nil where it wasn't found.
   package var preloadedLibrary: String? { core.preload }
 
   /// Whether a runner stands ready.
@@ -174,7 +182,7 @@ public final class PluginHost: Sendable {
 
   func cgroupCount() async -> Int { await core.cgroupCount() }
 
-  /// The fork server's process, for those who watch it; nil before the first load.
+  /// The process of the fork server that was used last, for those who watch it; nil before the first load.
   ///
   /// - Returns: The process's identifier; nil where there is none.
   public func forkServerProcess() async -> Int32? { await core.serverProcess() }

@@ -18,7 +18,7 @@ struct Benchmark {
     var bubblewrap: [Double] = []
     for index in 0..<count + 5 {
       // A fork of the server's in another's time would be charged to the wrong one.
-      try await host.prepare()
+      try await host.prepare(for: library)
       let samples = (
         try await Self.time { try await wake() }, try await Self.time { try await wake() },
         try await host.bareWake(library, manifest: manifest), Bubblewrap.run()
@@ -66,14 +66,14 @@ struct Benchmark {
   func leaks() async throws -> BenchmarkResult {
     // Until caches are full, allocators have settled, and the server's code is in huge pages.
     for _ in 0..<50 {
-      try await host.prepare()
+      try await host.prepare(for: library)
       try await wake()
     }
-    try await host.prepare()
+    try await host.prepare(for: library)
     let before = await host.inventory()
     var times: [Double] = []
     for _ in 0..<count { times.append(try await Self.time { try await wake() }) }
-    try await host.prepare()
+    try await host.prepare(for: library)
     let after = await host.inventory()
     let part = max(count / 10, 1)
     var result = BenchmarkResult()
@@ -106,7 +106,7 @@ struct Benchmark {
   }
 
   private func idleMemory() async throws -> [BenchmarkResult.Count] {
-    try await host.prepare()
+    try await host.prepare(for: library)
     let plugin = try await load()
     try await Task.sleep(for: .milliseconds(50))
     let loaded = await plugin.memoryShare()

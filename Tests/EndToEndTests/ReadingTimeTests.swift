@@ -42,7 +42,7 @@ import Testing
   {
     let host = try Workspace.host()
     let image = try PluginImage(opening: Workspace.hostile + "/libhostile.so")
-    let proof = try await host.core.proof()
+    let proof = try await host.core.proof(.runtime)
     let policy = Policy(limits: Limits(wallTime: .seconds(60)))
     do {
       let plugin = try await host.core.load(

@@ -31,7 +31,7 @@ import Testing
     case .madeAFolder: try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: false)
     case .linked: try FileManager.default.createSymbolicLink(atPath: library, withDestinationPath: library)
     }
-    let proof = try await host.core.proof()
+    let proof = try await host.core.proof(.runtime)
     let error = await #expect(throws: HostError.self) {
       _ = try await host.core.load(image, policy: .init(), options: .init(), proof: proof)
     }

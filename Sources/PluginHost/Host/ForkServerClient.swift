@@ -22,6 +22,10 @@ final class ForkServerClient: @unchecked Sendable {
   }
 
   let hello: ServerEvent.Hello
+  /// What was found out with it.
+  private(set) var machine: Machine
+  /// Where the host maps the owners of files; nil where the server clones by path.
+  private(set) var mounts: DetachedMounts?
   /// The kernel's ids of its runners: some that no other process has where this host may map them, or its own.
   let uid: UInt32
   let gid: UInt32
@@ -80,6 +84,7 @@ final class ForkServerClient: @unchecked Sendable {
     }
     do {
       (hello, uid, gid) = try Self.greet(socket.number, pid: process, timeout: timeout, isWanted)
+      machine = Machine(withoutWalls: hello)
     } catch {
       throw .failed(Self.farewell(process, program.runner, error))
     }
@@ -176,6 +181,12 @@ final class ForkServerClient: @unchecked Sendable {
       }
     }
     return nil
+  }
+
+  /// For one whose runs have walls.
+  func probe(runner: String) {
+    machine = Machine(probing: hello)
+    mounts = hasOwnIdentity ? DetachedMounts(runner: runner, uid: uid, gid: gid) : nil
   }
 
   func attach(to loop: EventLoop, _ handlers: Handlers) throws(SystemCallError) {

@@ -5,7 +5,8 @@ internal import Logging
 internal import Sandbox
 internal import Synchronization
 
-/// Which fork servers a host has, and what is found out about the machine with them: one for all runs, some without walls, and one of its own for each run of a cold host.
+/// Which fork servers a host has: one for all plugins that need Foundation and one for all others, some without walls, and one of
+/// its own for each run of a cold host.
 ///
 /// @unchecked Sendable: loop thread only, but for `start`, which reads what never changes.
 final class ForkServerPool: @unchecked Sendable {
@@ -24,9 +25,15 @@ final class ForkServerPool: @unchecked Sendable {
   /// Which server a run wants.
   enum Kind: Sendable {
     /// With every wall.
-    case walled
+    case walled(Preload)
     /// Without any, and with this sanitizer's runtime, where the plugin needs one.
-    case bare(String?)
+    case bare(Bare)
+  }
+
+  /// One without walls.
+  struct Bare: Hashable, Sendable {
+    var preload: Preload
+    var sanitizer: String?
   }
 
   private static let startTimeout = Duration.seconds(20)
@@ -39,17 +46,14 @@ final class ForkServerPool: @unchecked Sendable {
   private let runs: RunTable
   /// Set when the host shuts down, which then doesn't wait for a server that is just starting.
   private let isStopped = Atomic(false)
-  /// Serves every run but those of `bare` and `cold`.
-  private(set) var main: ForkServerClient?
-  /// Without walls, by the sanitizer that each has; "" for none.
-  private var bare: [String: ForkServerClient] = [:]
+  /// They serve every run but those of `bare` and `cold`.
+  private var standing: [Preload: ForkServerClient] = [:]
+  /// The kind of the last run.
+  private(set) var last = Preload.runtime
+  private var bare: [Bare: ForkServerClient] = [:]
   /// A cold run's fork server serves it alone.
   private var cold: [UInt64: ForkServerClient] = [:]
-  let spares: SpareRunner
-  /// What was found out with the last server; nil before.
-  private(set) var machine: Machine?
-  /// Where the host maps the owners of files; nil where the fork server clones by path.
-  private(set) var mounts: DetachedMounts?
+  private let spares: [Preload: SpareRunner]
 
   init(
     _ settings: Settings, loop: EventLoop, workers: WorkerThreads, logger: Logger, runs: RunTable, cgroups: CgroupSupply
@@ -59,7 +63,10 @@ final class ForkServerPool: @unchecked Sendable {
     self.workers = workers
     self.logger = logger
     self.runs = runs
-    spares = SpareRunner(isWanted: settings.keepsSpare, loop: loop, runs: runs, cgroups: cgroups)
+    spares = Dictionary(
+      uniqueKeysWithValues: Preload.allCases.map {
+        ($0, SpareRunner(isWanted: settings.keepsSpare, loop: loop, runs: runs, cgroups: cgroups))
+      })
   }
 
   private var isWanted: Bool { !isStopped.load(ordering: .relaxed) }
@@ -69,8 +76,9 @@ final class ForkServerPool: @unchecked Sendable {
   /// The server for a run, started where there is none. `got`: called on the loop, at once where nothing has to be waited for.
   func server(_ kind: Kind, _ got: @escaping @Sendable (Result<ForkServerClient, HostError>) -> Void) {
     switch kind {
-    case .bare(let sanitizer): if let bare = bare[sanitizer ?? ""], bare.isAlive { return got(.success(bare)) }
-    case .walled where !settings.isCold: return got(Result { () throws(HostError) in try mainServer() })
+    case .bare(let kind): if let bare = bare[kind], bare.isAlive { return got(.success(bare)) }
+    case .walled(let preload) where !settings.isCold:
+      return got(Result { () throws(HostError) in try standingServer(preload) })
     case .walled: break
     }
     // Others have deadlines meanwhile.
@@ -82,13 +90,29 @@ final class ForkServerPool: @unchecked Sendable {
     }
   }
 
-  func mainServer() throws(HostError) -> ForkServerClient {
+  /// The server of all runs of that kind, started where there is none.
+  func standingServer(_ preload: Preload) throws(HostError) -> ForkServerClient {
     guard isWanted else { throw .failed(Self.shutDownText) }
-    if let main, main.isAlive { return main }
-    let fresh = try adopt(try start(.walled), .walled)
-    main = fresh
-    spares.server = fresh
+    last = preload
+    if let server = standing[preload], server.isAlive { return server }
+    let fresh = try adopt(try start(.walled(preload)), .walled(preload))
+    standing[preload] = fresh
+    spare(preload).server = fresh
     return fresh
+  }
+
+  /// The server of the kind that was wanted last; nil where there is none.
+  var lastServer: ForkServerClient? { standing[last] }
+
+  /// The runner that stands ready in the server of that kind.
+  func spare(_ preload: Preload) -> SpareRunner {
+    guard let spare = spares[preload] else { preconditionFailure("each kind has one") }
+    return spare
+  }
+
+  /// That of the same server; nil where it keeps none.
+  func spare(in server: ForkServerClient?) -> SpareRunner? {
+    spares.values.first { $0.server != nil && $0.server === server }
   }
 
   /// On any thread, which waits for some 25 ms.
@@ -96,15 +120,22 @@ final class ForkServerPool: @unchecked Sendable {
     guard isWanted else { throw .failed(Self.shutDownText) }
     let program =
       switch kind {
-      case .walled:
+      case .walled(let preload):
         ForkServerClient.Program(
-          runner: settings.runner, preload: settings.isCold ? nil : settings.preload, isCold: settings.isCold,
+          runner: settings.runner, preload: settings.isCold ? nil : library(of: preload), isCold: settings.isCold,
           without: settings.withoutNamespaces)
-      case .bare(let sanitizer):
+      case .bare(let bare):
         ForkServerClient.Program(
-          runner: settings.runner, preload: settings.preload, isBare: true, sanitizer: sanitizer)
+          runner: settings.runner, preload: library(of: bare.preload), isBare: true, sanitizer: bare.sanitizer)
       }
     return try ForkServerClient(program, timeout: Self.startTimeout, isWanted: { isWanted })
+  }
+
+  private func library(of preload: Preload) -> String? {
+    switch preload {
+    case .runtime: nil
+    case .foundation: settings.preload
+    }
   }
 
   /// Takes over a server that has started; where there is such a bare one by now, that.
@@ -114,7 +145,7 @@ final class ForkServerPool: @unchecked Sendable {
       fresh.stop()
       throw .failed(Self.shutDownText)
     }
-    if case .bare(let sanitizer) = kind, let bare = bare[sanitizer ?? ""], bare.isAlive {
+    if case .bare(let kind) = kind, let bare = bare[kind], bare.isAlive {
       workers.submit { fresh.stop() }
       return bare
     }
@@ -124,12 +155,10 @@ final class ForkServerPool: @unchecked Sendable {
       workers.submit { fresh.stop() }
       throw .failed(error.description)
     }
-    if case .bare(let sanitizer) = kind {
-      bare[sanitizer ?? ""] = fresh
-      return fresh
+    switch kind {
+    case .bare(let kind): bare[kind] = fresh
+    case .walled: fresh.probe(runner: settings.runner)
     }
-    machine = Machine(probing: fresh.hello)
-    mounts = fresh.hasOwnIdentity ? DetachedMounts(runner: settings.runner, uid: fresh.uid, gid: fresh.gid) : nil
     return fresh
   }
 
@@ -138,7 +167,7 @@ final class ForkServerPool: @unchecked Sendable {
       spawned: { [runs] run, process, cpu in runs[run]?.spawned(process, cpu: cpu) },
       spawnFailed: { [runs] run, reason, code in runs[run]?.spawnFailed(reason, code) },
       exited: { [runs] exit in runs[exit.run]?.exited(exit) },
-      prepared: { [spares] in spares.arrived() },
+      prepared: { [unowned self, weak client] in spare(in: client)?.arrived() },
       stopped: { [runs, weak client] since in for run in runs.of(client) { run.stood(still: since) } },
       died: { [unowned self, weak client] reason in died(client, reason) })
   }
@@ -146,9 +175,9 @@ final class ForkServerPool: @unchecked Sendable {
   private func died(_ client: ForkServerClient?, _ reason: String) {
     logger.warning("\(reason); runs in flight end, the next load starts another one")
     for run in runs.of(client) { run.serverDied(reason) }
-    guard main === client else { return }
-    main = nil
-    spares.serverIsGone()
+    guard let (preload, _) = standing.first(where: { $0.value === client }) else { return }
+    standing[preload] = nil
+    spare(preload).serverIsGone()
   }
 
   // MARK: Ending
@@ -168,7 +197,7 @@ final class ForkServerPool: @unchecked Sendable {
 
   /// Ends every server, and with them their runners.
   func stop() {
-    for server in [main].compactMap(\.self) + Array(bare.values) + Array(cold.values) {
+    for server in [standing.values.map(\.self), bare.values.map(\.self), cold.values.map(\.self)].joined() {
       server.detach(from: loop)
       server.stop()
     }
@@ -176,8 +205,7 @@ final class ForkServerPool: @unchecked Sendable {
 
   /// What the servers had goes.
   func close() {
-    spares.serverIsGone()
-    main = nil
-    mounts = nil
+    for spare in spares.values { spare.serverIsGone() }
+    standing = [:]
   }
 }

@@ -7,9 +7,11 @@ internal import Sandbox
 /// From a request for a plugin to its run.
 extension HostCore {
   func begin(_ request: LoadRequest, _ completion: @escaping @Sendable (Result<Plugin, HostError>) -> Void) {
-    pool.server(request.isBare ? .bare(Sanitizer.library(of: request.image)) : .walled) { [self] in
-      begin(request, $0, completion)
-    }
+    let kind: ForkServerPool.Kind =
+      request.isBare
+      ? .bare(.init(preload: request.preload, sanitizer: Sanitizer.library(of: request.image)))
+      : .walled(request.preload)
+    pool.server(kind) { [self] in begin(request, $0, completion) }
   }
 
   /// With the server that is to make its runner, or why there is none.
@@ -21,7 +23,7 @@ extension HostCore {
     do throws(HostError) {
       guard !request.ticket.isCancelled else { throw .cancelled }
       let server = try server.get()
-      try admit(request)
+      try admit(request, server)
       if pool.settings.isCold, !request.isBare { pool.dedicate(server, to: id) }
       let plan = try plan(of: id, request, server)
       let walls = request.isBare ? plan.noWalls : plan.walls(cgroup: cgroups.state, proof: request.proof)
@@ -62,15 +64,14 @@ extension HostCore {
     var containers = request.containers
     let isOwn = containers.isEmpty
     if isOwn { containers = [.init(group: "", path: try makeFolder(of: run, server))] }
-    return try planner(request.isBare ? server : nil).plan(
+    return try planner(server).plan(
       for: request, in: containers, isContainerInMemory: isOwn && Janitor.isInMemory && !request.isBare)
   }
 
-  /// `bare`: the server of runs that have no wall.
-  func planner(_ bare: ForkServerClient? = nil) -> SpawnPlanner {
+  /// For runs of that server.
+  func planner(_ server: ForkServerClient) -> SpawnPlanner {
     SpawnPlanner(
-      machine: bare.map { Machine(withoutWalls: $0.hello) } ?? pool.machine ?? Machine(withoutWalls: .unknown),
-      handsOverMounts: pool.mounts != nil, hasCgroups: cgroups.isThere)
+      machine: server.machine, handsOverMounts: server.mounts != nil, hasCgroups: cgroups.isThere)
   }
 
   private static func require(_ policy: Policy, _ walls: [Wall: WallState]) throws(HostError) {
@@ -85,11 +86,11 @@ extension HostCore {
   }
 
   /// Before anything of a load is begun. Refusing one here costs no other load anything.
-  private func admit(_ request: LoadRequest) throws(HostError) {
+  private func admit(_ request: LoadRequest, _ server: ForkServerClient) throws(HostError) {
     let budget = DescriptorBudget(
       loading: runs.loading,
       // More don't fit a request, which is said later and otherwise. An ordinary user's are the fork server's to clone.
-      attachments: pool.mounts == nil
+      attachments: server.mounts == nil
         ? 0
         : min(
           request.policy.read.count + request.policy.write.count + request.image.neighbours.count + 4,
@@ -101,7 +102,7 @@ extension HostCore {
 }
 
 extension HostCore: RunOwner {
-  func runBecameIdle() { pool.spares.becameIdle() }
+  func runBecameIdle(_ run: Run) { pool.spare(in: run.server.client)?.becameIdle() }
 
   func runEnded(_ run: Run) {
     metrics.ended(run)

@@ -127,9 +127,10 @@ final class HostCore: @unchecked Sendable {
 
   func load(
     _ image: PluginImage, policy: Policy, options: PluginHost.LoadOptions, isBare: Bool = false,
-    proof: [Canary.Finding] = [], reading: Duration = .zero
+    proof: [Canary.Finding] = [], reading: Duration = .zero, preload: Preload? = nil
   ) async throws(HostError) -> Plugin {
-    var request = LoadRequest(image: image, policy: policy, options: options, isBare: isBare, proof: proof)
+    var request = LoadRequest(
+      image: image, policy: policy, options: options, isBare: isBare, proof: proof, wantedPreload: preload)
     try request.openContainers()
     request.reading = reading
     // File pages that a runner touches first are charged to it where it has a cgroup.
@@ -257,11 +258,11 @@ final class HostCore: @unchecked Sendable {
     }
   }
 
-  func serverProcess() async -> Int32? { await onLoop { $0.pool.main?.process } }
+  func serverProcess() async -> Int32? { await onLoop { $0.pool.lastServer?.process } }
 
   func cgroupCount() async -> Int { await onLoop { $0.cgroups.count } }
 
-  func spareIsReady() async -> Bool { await onLoop { $0.pool.spares.isReady } }
+  func spareIsReady() async -> Bool { await onLoop { $0.pool.spare($0.pool.last).isReady } }
 
   /// Whether a call, or what an extension began, goes on.
   func isBusy(_ run: UInt64) async -> Bool {
@@ -276,21 +277,24 @@ final class HostCore: @unchecked Sendable {
   func runnerProcess(_ run: UInt64) async -> Int32? { await onLoop { $0.runs[run]?.meter.process } }
 
   /// Starts the fork server, if need be, and returns when it has a spare runner, or can't have one.
-  func prepare() async throws(HostError) {
+  func prepare(_ preload: Preload) async throws(HostError) {
     guard pool.settings.keepsSpare else { return }
-    let started = await onLoop { core in Result { () throws(HostError) in _ = try core.pool.mainServer() } }
+    let started = await onLoop { core in Result { () throws(HostError) in _ = try core.pool.standingServer(preload) } }
     try started.get()
     await withCheckedContinuation { continuation in
-      loop.submit { [self] in pool.spares.whenReady(continuation) }
+      loop.submit { [self] in pool.spare(preload).whenReady(continuation) }
     }
   }
+
+  /// What the last load needed.
+  func lastPreload() async -> Preload { await onLoop { $0.pool.last } }
 
   func walls(_ policy: Policy, proof: [Canary.Finding]) async throws(HostError) -> [Wall: WallState] {
     let result = await onLoop { core in
       Result { () throws(HostError) in
-        _ = try core.pool.mainServer()
+        let server = try core.pool.standingServer(core.pool.last)
         let image = try PluginImage(opening: "libc.so.6", searching: true)
-        return try core.planner().plan(of: image, policy).walls(cgroup: core.cgroups.state, proof: proof)
+        return try core.planner(server).plan(of: image, policy).walls(cgroup: core.cgroups.state, proof: proof)
       }
     }
     return try result.get()

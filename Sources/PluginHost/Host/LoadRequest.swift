@@ -28,12 +28,16 @@ struct LoadRequest: Sendable {
   var options: PluginHost.LoadOptions
   var isBare: Bool
   var proof: [Canary.Finding]
+  /// nil: what the plugin needs.
+  var wantedPreload: Preload?
   /// The folders that the caller named, as they were found; none: one that the host makes.
   var containers: [Container] = []
   /// How long the host read the files, which is a part of the load's wall time.
   var reading = Duration.zero
   let ticket = CallTicket()
   let requested = BootClock.now
+
+  var preload: Preload { wantedPreload ?? Preload(for: image) }
 
   /// On the caller's thread: plugins write there, so the folders may hold any number of files.
   mutating func openContainers() throws(HostError) {

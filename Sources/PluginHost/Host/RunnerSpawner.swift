@@ -30,8 +30,9 @@ final class RunnerSpawner {
     do throws(SystemCallError) {
       let channels = try channels(frameBytes: plan.policy.limits.frameBytes, &theirs)
       let lane = try lane(of: plan, &theirs)
-      usesSpare = pool.spares.suits(server, inCgroup: plan.options.hasMemoryCgroup)
-      cgroup = !plan.options.hasMemoryCgroup ? nil : usesSpare ? pool.spares.itsCgroup : try cgroups.take()
+      let spare = pool.spare(in: server)
+      usesSpare = spare?.suits(inCgroup: plan.options.hasMemoryCgroup) ?? false
+      cgroup = !plan.options.hasMemoryCgroup ? nil : usesSpare ? spare?.itsCgroup : try cgroups.take()
       if let cgroup { theirs.append(try cgroup.procs().release()) }
       let network = try network(of: plan, &theirs)
       var request = try request(id, plan, server, hasCgroup: cgroup != nil, lane.isShared, &theirs)
@@ -46,7 +47,7 @@ final class RunnerSpawner {
       run.server.client = server
       run.meter.callInode = lane.inode
       try server.spawn(message, descriptors: theirs)
-      if usesSpare { pool.spares.taken() }
+      if usesSpare { spare?.taken() }
       return run
     } catch {
       if let cgroup, !usesSpare { cgroups.giveBack(cgroup) }
@@ -98,7 +99,7 @@ final class RunnerSpawner {
     _ id: UInt64, _ plan: SpawnPlan, _ server: ForkServerClient, hasCgroup: Bool, _ sharesMemory: Bool,
     _ descriptors: inout [Int32]
   ) throws(SystemCallError) -> SpawnRequest {
-    let attachments = plan.machine.hidesFiles ? try attachments(of: plan, &descriptors) : nil
+    let attachments = plan.machine.hidesFiles ? try attachments(of: plan, server.mounts, &descriptors) : nil
     if plan.options.isBare {
       return SpawnRequest(
         run: id, environment: plan.environment, limits: [], landlock: nil, filter: [], hasListener: false,
@@ -117,13 +118,13 @@ final class RunnerSpawner {
 
   /// `descriptors`: those of what the host clones are added, in their order.
   private func attachments(
-    of plan: SpawnPlan, _ descriptors: inout [Int32]
+    of plan: SpawnPlan, _ mounts: DetachedMounts?, _ descriptors: inout [Int32]
   ) throws(SystemCallError) -> [SpawnRequest.Attachment] {
     var list: [SpawnRequest.Attachment] = []
     for part in plan.parts {
       let source: SpawnRequest.Attachment.Source
       if let file = part.file {
-        if let mounts = pool.mounts {
+        if let mounts {
           descriptors.append(try mounts.clone(file, mustMap: part.mustMap).release())
           source = .descriptor
         } else {

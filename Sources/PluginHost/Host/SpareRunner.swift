@@ -1,7 +1,7 @@
 internal import HostProtocol
 internal import LinuxSystem
 
-/// The runner that stands ready in the fork server for the next run. `SparePlan` decides when there is to be one. Loop thread
+/// The runner that stands ready in one fork server for the next run. `SparePlan` decides when there is to be one. Loop thread
 /// only.
 final class SpareRunner {
   private enum Timer: UInt8 { case consider, waiting }
@@ -46,9 +46,7 @@ final class SpareRunner {
   }
 
   /// Whether a run may have it: what counts its memory must be what counts the spare's.
-  func suits(_ server: ForkServerClient, inCgroup: Bool) -> Bool {
-    server === self.server && plan.isThere && inCgroup == (cgroup != nil)
-  }
+  func suits(inCgroup: Bool) -> Bool { plan.isThere && inCgroup == (cgroup != nil) }
 
   /// The spare's own.
   var itsCgroup: RunCgroup? { cgroup }

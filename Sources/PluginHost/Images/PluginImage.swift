@@ -24,6 +24,8 @@ package struct PluginImage: Sendable {
   package let library: File
   /// Libraries beside it that it needs, directly or through each other.
   package let neighbours: [File]
+  /// Whether it or one of these does, by their heads.
+  let needsFoundation: Bool
   /// The `.appex` folder; nil for a bare library.
   package let bundle: File?
   package let bundleIdentifier: String
@@ -78,13 +80,15 @@ package struct PluginImage: Sendable {
     try Self.admit(library, &room)
     let parsed = try readsExports ? Self.read(library, readsExports: true, reading) : Self.parse(library, reading)
     (elf, formatError, digest) = (parsed.elf, parsed.formatError, parsed.digest)
+    var needed = Set((elf?.needed ?? []).map(ExactText.init))
     neighbours =
       isSystemLibrary
       ? []
       : try Self.closure(
         of: elf?.needed ?? [], in: Self.directory(of: library.path),
         within: bundle?.path ?? Self.directory(of: library.path), itself: library.name,
-        reading, &room)
+        reading, &room, &needed)
+    needsFoundation = needed.contains { $0.text.utf8.starts(with: "libFoundation".utf8) }
     Self.read.withLock { read in
       if read.count >= Self.maxKnown { read.removeAll() }
       read.insert(top.identity)
@@ -198,16 +202,16 @@ package struct PluginImage: Sendable {
     return Hexadecimal.text(hash.digest)
   }
 
-  /// What DT_NEEDED reaches in the library's own directory. A link there may lead to where only the host may read: what
-  /// lies outside `top`, links resolved, is no neighbour.
+  /// What DT_NEEDED reaches in the library's own directory, by the names in `seen` afterwards. A link there may lead to where only
+  /// the host may read: what lies outside `top`, links resolved, is no neighbour.
   private static func closure(
     of needed: [String], in directory: String, within top: String, itself: String, _ reading: ReadingTime,
-    _ room: inout Int64
+    _ room: inout Int64, _ seen: inout Set<ExactText>
   ) throws(HostError) -> [File] {
     // Not the whole path again for every name: a wake waits for this.
     guard let folder = try? OwnedDescriptor.open(directory, ol_open_path | O_DIRECTORY) else { return [] }
     var wanted = needed
-    var seen: Set<ExactText> = [ExactText(itself)]
+    seen = [ExactText(itself)]
     var found: [File] = []
     var opened = 0
     while let name = wanted.popLast(), found.count < maxNeighbours, seen.count < maxLookedFor, opened < maxOpened {

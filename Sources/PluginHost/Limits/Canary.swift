@@ -20,12 +20,15 @@ package struct Canary: Sendable {
 
   private typealias Probe = @Sendable () async -> Finding
   private let core: HostCore
+  /// Which fork server its plugins come from.
+  private let preload: Preload
   private let open: Set<Wall>
 
-  package init(host: PluginHost) { self.init(core: host.core, open: []) }
+  package init(host: PluginHost) { self.init(core: host.core, preload: .runtime, open: []) }
 
   /// `open`: walls that are left open, which it then has to find so.
-  init(core: HostCore, open: Set<Wall>) {
+  init(core: HostCore, preload: Preload, open: Set<Wall>) {
+    self.preload = preload
     self.core = core
     self.open = open
   }
@@ -152,7 +155,8 @@ package struct Canary: Sendable {
     options.withoutWalls = open
     options.isProof = true
     return try await core.load(
-      try PluginImage(opening: "libc.so.6", searching: true), policy: Policy(limits: limits), options: options)
+      try PluginImage(opening: "libc.so.6", searching: true), policy: Policy(limits: limits), options: options,
+      preload: preload)
   }
 
   /// Expects a run to end as `kind`.

@@ -75,11 +75,11 @@ struct LimitProof {
 
 extension HostCore {
   /// What the canary found, once for each host and not at all where it is remembered. Throws where there is no fork
-  /// server to try anything with; who asks again tries again.
-  func proof() async throws(HostError) -> [Canary.Finding] {
+  /// server to try anything with; who asks again tries again. `preload`: which server is needed anyway.
+  func proof(_ preload: Preload) async throws(HostError) -> [Canary.Finding] {
     let task = proving.withLock { current in
       if let current { return current }
-      let task = Task { await prove() }
+      let task = Task { await prove(preload) }
       current = task
       return task
     }
@@ -88,13 +88,13 @@ extension HostCore {
     return try result.get()
   }
 
-  private func prove() async -> Result<[Canary.Finding], HostError> {
+  private func prove(_ preload: Preload) async -> Result<[Canary.Finding], HostError> {
     let found = await onLoop { core in
       Result { () throws(HostError) -> LimitProof? in
         let pool = core.pool
-        _ = try pool.mainServer()
+        let machine = try pool.standingServer(preload).machine
         // Without walls around its files a plugin of this user could write what is remembered.
-        guard core.untested.isEmpty, pool.settings.withoutNamespaces.isEmpty, let machine = pool.machine,
+        guard core.untested.isEmpty, pool.settings.withoutNamespaces.isEmpty,
           machine.hidesFiles || machine.landlockABI > 0
         else { return nil }
         return LimitProof(machine: machine, cgroup: core.cgroups.state, runner: pool.settings.runner)
@@ -103,7 +103,7 @@ extension HostCore {
     let store: LimitProof?
     do throws(HostError) { store = try found.get() } catch { return .failure(error) }
     if let known = store?.read() { return .success(known) }
-    let findings = await Canary(core: self, open: untested).run()
+    let findings = await Canary(core: self, preload: preload, open: untested).run()
     store?.write(findings)
     return .success(findings)
   }

@@ -313,7 +313,7 @@ final class Run {
           leaseTime: counted ? Lease.durations.counted : Lease.durations.uncounted))
     }
     arm()
-    owner?.runBecameIdle()
+    owner?.runBecameIdle(self)
   }
 
   // MARK: The end
@@ -389,6 +389,6 @@ final class Run {
     lane.free()
     meter.end()
     owner?.runEnded(self)
-    owner?.runBecameIdle()
+    owner?.runBecameIdle(self)
   }
 }
