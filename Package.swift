@@ -109,7 +109,7 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "RunnerKit",
-      dependencies: ["AssetModel", "Basics", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem", "Sandbox"],
+      dependencies: ["AssetModel", "Basics", "CExtension", "CFFI", "CLinux", "HostProtocol", "LinuxSystem"],
       swiftSettings: strict),
     .target(
       name: "Downloads",

@@ -10,6 +10,8 @@ package struct Frame: Sendable, Equatable {
   package static let version: UInt8 = 1
   /// Bytes that a payload may have unless a limit says less: room for an answer of some ten thousand downloads.
   package static let longestPayload = 4 << 20
+  /// The largest of such limits.
+  package static let longestAllowed = 1 << 30
 
   package var kind: UInt8
   package var id: UInt64

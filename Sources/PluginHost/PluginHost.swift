@@ -14,7 +14,7 @@ public final class PluginHost: Sendable {
   public struct Configuration: Sendable {
     /// The `outrider-runner` executable; found beside this program, or by `OUTRIDER_RUNNER`, when nil.
     public var runner: String?
-    /// A fresh process without Foundation for every load, for plugins that bring another runtime.
+    /// A fresh process for every load, with Foundation only for a plugin that needs it.
     public var isCold = false
     /// Where the host logs to.
     public var logger = Logger(label: "outrider.host")

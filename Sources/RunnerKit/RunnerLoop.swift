@@ -2,12 +2,11 @@ internal import CLinux
 internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
-internal import Sandbox
 
 /// Answers the host, one message at a time, on the process's first thread.
 struct RunnerLoop {
   /// The host bounds what it asks by the run's limits, which it alone knows.
-  private var channel = Channel(Runner.control, longestPayload: Limits.frameBytesRange.upperBound)
+  private var channel = Channel(Runner.control, longestPayload: Frame.longestAllowed)
   /// nil: everything goes through the channel.
   private var port: CallPort?
   private var plugin: LoadedPlugin?

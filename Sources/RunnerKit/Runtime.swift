@@ -11,12 +11,20 @@ enum Runtime {
     let files = loaded().compactMap { try? Files.real($0) }
     let own = (try? Files.real("/proc/self/exe")).map(folder(of:))
     let swift = files.first { $0.hasSuffix("/libswiftCore.so") }.map(folder(of:))
+    // A plugin may need it, and this process hasn't always loaded it.
+    let foundation = swift == own ? swift.map(foundation(in:)) ?? [] : []
     return Set(
-      files.map { file in
+      (files + foundation).map { file in
         let folder = folder(of: file)
         return folder == swift && folder != own ? folder : file
       }
     ).sorted()
+  }
+
+  private static func foundation(in folder: String) -> [String] {
+    let names = (try? Files.names(in: folder)) ?? []
+    return names.filter { name in ["libFoundation", "lib_Foundation"].contains { name.hasPrefix($0) } }
+      .compactMap { try? Files.real("\(folder)/\($0)") }
   }
 
   private static func folder(of path: String) -> String {

@@ -33,7 +33,7 @@ struct SandboxOptions: ParsableArguments {
   var cpu: String?
   @Option(help: "Memory beyond the runner's own, for example 16MiB (default: 8MiB).")
   var memory: String?
-  @Flag(help: "A fresh process without Foundation, for plugins that bring another runtime.")
+  @Flag(help: "A fresh process for each load, for plugins that bring another runtime.")
   var cold = false
   @Flag(help: "Print one JSON object on standard output.")
   var json = false

@@ -1,5 +1,6 @@
 import AssetModel
 import HostProtocol
+import Sandbox
 import Testing
 
 @testable import PluginHost
@@ -14,6 +15,10 @@ import Testing
       guard case .usage(let sentence) = error else { return "not a usage error: \(error)" }
       return sentence
     }
+  }
+
+  @Test func aRunnerTakesWhatAPolicyCanAllow() {
+    #expect(Frame.longestAllowed == Limits.frameBytesRange.upperBound)
   }
 
   @Test func whatNoFrameHoldsIsRefused() {

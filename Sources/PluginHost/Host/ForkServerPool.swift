@@ -14,7 +14,7 @@ final class ForkServerPool: @unchecked Sendable {
   struct Settings: Sendable {
     var runner: String
     var preload: String?
-    /// A fresh process without Foundation for every run.
+    /// A fresh process for every run.
     var isCold: Bool
     var withoutNamespaces: Set<Wall>
 
@@ -122,7 +122,7 @@ final class ForkServerPool: @unchecked Sendable {
       switch kind {
       case .walled(let preload):
         ForkServerClient.Program(
-          runner: settings.runner, preload: settings.isCold ? nil : library(of: preload), isCold: settings.isCold,
+          runner: settings.runner, preload: library(of: preload), isCold: settings.isCold,
           without: settings.withoutNamespaces)
       case .bare(let bare):
         ForkServerClient.Program(
