@@ -88,6 +88,7 @@ package struct PluginImage: Sendable {
         of: elf?.needed ?? [], in: Self.directory(of: library.path),
         within: bundle?.path ?? Self.directory(of: library.path), itself: library.name,
         reading, &room, &needed)
+    needed.remove(ExactText(library.name))
     needsFoundation = needed.contains { $0.text.utf8.starts(with: "libFoundation".utf8) }
     Self.read.withLock { read in
       if read.count >= Self.maxKnown { read.removeAll() }
