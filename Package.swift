@@ -81,7 +81,8 @@ let package = Package(
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    // libcurl, loaded by whoever downloads.
+    .target(name: "CCurl", cSettings: strictC, linkerSettings: [.linkedLibrary("dl")]),
     // libarchive, loaded by whoever unpacks an archive.
     .target(name: "CArchive", cSettings: strictC, linkerSettings: [.linkedLibrary("dl")]),
     // Reads C headers with libclang, as a plugin of our own: loaded by a runner alone, behind the walls.

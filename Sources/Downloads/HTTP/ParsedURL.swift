@@ -87,7 +87,7 @@ struct CurlURL: ~Copyable {
 
   func part(_ part: CURLUPart, _ flags: UInt32 = 0) -> String? {
     var text: UnsafeMutablePointer<CChar>?
-    guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
+    guard oc_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
     defer { curl_free(text) }
     return String(cString: text)
   }

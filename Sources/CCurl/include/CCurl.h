@@ -1,3 +1,6 @@
+#ifndef OUTRIDER_CURL_H
+#define OUTRIDER_CURL_H
+
 #include <curl/curl.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -82,6 +85,12 @@ static inline CURLMcode oc_multi_set_long(CURLM *multi, CURLMoption option, long
 
 static inline curl_version_info_data *oc_version(void) { return curl_version_info(CURLVERSION_NOW); }
 
+/* Loads libcurl, which any of its functions does otherwise: for a thread that has nothing else to do meanwhile. */
+void oc_load(void);
+
+/* curl_url_get(3), whose handle is constant in some versions only. */
+CURLUcode oc_url_get(CURLU *url, CURLUPart part, char **text, unsigned flags);
+
 // A finished transfer's message, without the union that Swift sees as an opaque blob.
 static inline CURL *oc_multi_finished(CURLM *multi, CURLcode *result) {
     int left = 0;
@@ -92,3 +101,5 @@ static inline CURL *oc_multi_finished(CURLM *multi, CURLcode *result) {
     }
     return NULL;
 }
+
+#endif
