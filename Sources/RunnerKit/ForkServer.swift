@@ -11,6 +11,9 @@ public struct ForkServer {
   private enum Event: UInt64 { case host, runnerEnded, spareReady, leaseEnded }
 
   private let preloads: Bool
+  /// Whether a plugin's own symbols come first: for one that brings another runtime than the runner's. What the runner defines in
+  /// place of the C library isn't found then.
+  private let bindsDeep: Bool
   private var namespaces = ServerNamespaces()
   private var children: [UInt64: Child] = [:]
   /// Not in a server that serves one run, nor in the one that a benchmark compares with.
@@ -62,7 +65,7 @@ public struct ForkServer {
       arguments.indices.contains(index + 1) ? arguments[index + 1] : nil
     }
     var server = ForkServer(
-      namespaces: namespaces, preload: preload,
+      namespaces: namespaces, preload: preload, isCold: arguments.contains("--cold"),
       keepsSpare: !arguments.contains("--cold") && !arguments.contains("--bare"))
     server.serve()
   }
@@ -93,12 +96,13 @@ public struct ForkServer {
     ol_exit_now(code == Int32(CLD_EXITED) ? status : 128 + status)
   }
 
-  private init(namespaces: ServerNamespaces, preload: String?, keepsSpare: Bool) {
+  private init(namespaces: ServerNamespaces, preload: String?, isCold: Bool, keepsSpare: Bool) {
     self.namespaces = namespaces
     _ = ol_set_no_new_privileges()
     _ = ol_disable_huge_pages()
     let library = preload.flatMap(PreloadedLibrary.init)
     preloads = library != nil
+    bindsDeep = isCold
     Runner.warmUp()
     spares = keepsSpare ? SpareKeeper(library: library) : nil
     let runtime = Runtime.paths()
@@ -268,7 +272,7 @@ public struct ForkServer {
       if pid == 0 {
         Runner.live(
           bytes, descriptors: descriptors, namespaces: namespaces,
-          done: Runner.Done(meters: namespaces.ownMeters()), binding: !preloads)
+          done: Runner.Done(meters: namespaces.ownMeters()), binding: bindsDeep)
       }
       var pidfd: Int32 = -1
       try check("pidfd_open", "runner") { ol_pidfd_open(pid, &pidfd) }

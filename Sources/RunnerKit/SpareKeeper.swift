@@ -5,7 +5,7 @@ internal import LinuxSystem
 /// Keeps at most one spare runner.
 struct SpareKeeper {
   private(set) var spare: SpareRunner?
-  /// nil: runners begin without Foundation.
+  /// nil: runners begin without it.
   private let library: PreloadedLibrary?
   /// /proc, opened before the server leaves the machine's root.
   private let processes: Int32
@@ -32,7 +32,7 @@ struct SpareKeeper {
     }
     spare = SpareRunner(
       of: namespaces, pages: pages, cgroup: cgroup, without: descriptors + [processes],
-      binding: library == nil, inbox: &inbox)
+      inbox: &inbox)
     return spare
   }
 

@@ -16,7 +16,7 @@ struct SpareRunner {
   /// In the server. nil when there can't be one now; a wake then forks its own.
   init?(
     of namespaces: ServerNamespaces, pages: HotPages?, cgroup: Int32?, without descriptors: [Int32],
-    binding deep: Bool, inbox: inout [UInt8]
+    inbox: inout [UInt8]
   ) {
     guard let (mine, theirs) = try? Sockets.pair(stream: false) else { return nil }
     var (reader, writer) = (Int32(-1), Int32(-1))
@@ -39,7 +39,7 @@ struct SpareRunner {
       var byte: UInt8 = 1
       _ = write(writer, &byte, 1)
       Glibc.close(writer)
-      Self.wait(on: theirs, namespaces, steps, binding: deep, &inbox)
+      Self.wait(on: theirs, namespaces, steps, &inbox)
     }
     Glibc.close(theirs)
     Glibc.close(writer)
@@ -79,14 +79,13 @@ struct SpareRunner {
 
   /// Never returns into the server.
   private static func wait(
-    on socket: Int32, _ namespaces: ServerNamespaces, _ steps: Runner.Done, binding deep: Bool,
-    _ inbox: inout [UInt8]
+    on socket: Int32, _ namespaces: ServerNamespaces, _ steps: Runner.Done, _ inbox: inout [UInt8]
   ) -> Never {
     guard let message = try? Sockets.receive(socket, into: &inbox, maxDescriptors: Int(OL_MOST_DESCRIPTORS)),
       message.count > 0, !message.wasTruncated
     else { ol_exit_now(0) }
     Glibc.close(socket)
     Runner.live(
-      inbox[0..<message.count], descriptors: message.descriptors, namespaces: namespaces, done: steps, binding: deep)
+      inbox[0..<message.count], descriptors: message.descriptors, namespaces: namespaces, done: steps, binding: false)
   }
 }
