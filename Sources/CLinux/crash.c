@@ -215,13 +215,24 @@ static void read_registers(void *raw, uint64_t *instruction, uint64_t *stack) {
 /* The thread that crashed first; what others do meanwhile must not end the process before that is told. */
 static _Atomic pid_t first_crash;
 
+/* A trap's thread stands behind it already: who returned there would go on as if nothing had been. The kernel ends even the first
+   process of a namespace for one that has no handler. */
+static void trap_again(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("int3");
+#elif defined(__aarch64__)
+  __asm__ volatile("brk #0");
+#endif
+  _exit(128 + SIGTRAP);
+}
+
 static void on_crash(int number, siginfo_t *info, void *raw) {
   int saved = errno;
   /* A fault, and no signal that a process sent. */
   if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0) ol_leave_faulting_read();
   if (getpid() != runner) {
     signal(number, SIG_DFL);
-    if (info->si_code <= 0) raise(number);
+    if (info->si_code <= 0 || number == SIGTRAP) raise(number);
     errno = saved;
     return;
   }
@@ -243,6 +254,7 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
   if (number == SIGABRT) _exit(ABORTED);
   /* The fault happens again, and the kernel ends the process. */
   if (info->si_code <= 0) _exit(128 + number);
+  if (number == SIGTRAP) trap_again();
 }
 
 /* The host asks where this thread is, because the plugin's time is over: it tells, and goes no further. A plugin that signals

@@ -78,11 +78,10 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     }
   }
 
-  /// Those of the paths are said.
+  /// Of what is granted to be executed, and of the bundle and the runtime as well.
   private mutating func code(_ old: Policy, _ new: Policy) {
     let (was, now) = (old.codeAllowed, new.codeAllowed)
-    let isSaid = max(was, now) == .later && old.codePaths.isEmpty != new.codePaths.isEmpty
-    if was != now, !isSaid { add(now > was, "executable memory: \(now.rawValue), was \(was.rawValue)") }
+    if was != now { add(now > was, "executable memory: \(now.rawValue), was \(was.rawValue)") }
   }
 
   private mutating func calls(_ old: Policy, _ new: Policy) {

@@ -101,7 +101,11 @@ package enum PolicyWarnings {
   /// Why no run has a policy that grants this path as it does; nil: one may.
   private static func refusal(of path: String, _ policy: Policy, _ machine: Machine) -> String? {
     if RunnerView.links.contains(path) { return "is the runtime's, which every plugin may read" }
-    if let reason = RevealingFolder.rejectionReason(forReal: machine.real(path)) { return reason }
+    let real = machine.real(path)
+    if real == "/" { return "is everything" }
+    if RunnerView.isOwn(real) { return "is where a plugin has something of its own; name what is needed in it" }
+    if let reason = RevealingFolder.rejectionReason(forReal: real) { return reason }
+    if policy.access(to: path) == .write, let reason = MachineFolder.rejectionReason(forWriting: real) { return reason }
     guard policy.list.contains(path), let parent = parent(of: path) else { return nil }
     if let holder = RunnerView.runtime.first(where: { path.lies(in: $0) }) {
       return RevealingFolder.rejectionReason(forListedIn: holder)

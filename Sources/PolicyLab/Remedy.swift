@@ -71,7 +71,11 @@ package struct Remedy: Sendable, Equatable {
         line: policy.processes > 0 ? execution : "processes: 1\n\(execution)",
         words: "lets it start that program, which may do what the plugin may")
     case _ where denial.operation == "mmap" && denial.target.isAbsolutePath:
-      self = Self.mapping(Self.file(of: denial))
+      self = Self.mapping(Self.file(of: denial), policy)
+    case _ where denial.operation == "mmap" && Self.mapsFile(denial.target):
+      self = Remedy(
+        line: "executableMemory: later",
+        words: "lets it map code of its bundle, the runtime and what is under 'execute'; --observe names the file")
     case _ where SocketPairs.areMade(by: denial.operation, denial.target) && !policy.hasNetwork:
       self = Self.network(
         policy, "gives it two ends of a TCP connection within its run; it can connect to nothing else")
@@ -114,8 +118,23 @@ package struct Remedy: Sendable, Equatable {
     return PolicyPath.named(path) ?? path
   }
 
-  private static func mapping(_ path: String) -> Remedy {
-    Remedy(line: execution(of: path), words: "lets it map that file's code while it runs")
+  private static func mapping(_ path: String, _ policy: Policy) -> Remedy {
+    let isOwn = (RunnerView.own + [RunnerView.containers]).contains { path.lies(in: $0) }
+    guard !isOwn, policy.access(to: path) != .write else {
+      return Remedy(
+        line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
+    }
+    return Remedy(line: execution(of: path), words: "lets it map that file's code while it runs")
+  }
+
+  /// Of mmap(2)'s protection and flags in hexadecimal: code of a file that isn't written, which a loader maps.
+  private static func mapsFile(_ words: String) -> Bool {
+    let numbers = words.split(separator: ",").map { word in
+      let digits = word.drop { $0 == " " }
+      return digits.hasPrefix("0x") ? UInt64(digits.dropFirst(2), radix: 16) : nil
+    }
+    guard numbers.count == 2, let protection = numbers[0], let flags = numbers[1] else { return false }
+    return protection & UInt64(PROT_WRITE) == 0 && flags & UInt64(MAP_ANONYMOUS) == 0
   }
 
   private static func execution(of path: String) -> String { "executableMemory: later\n\(files("execute", path))" }
@@ -138,12 +157,7 @@ package struct Remedy: Sendable, Equatable {
       return Remedy(line: "devices: [\(all)]", words: "lets it open that device")
     }
     if denial.operation == "mmap" {
-      let isOwn = (RunnerView.own + [RunnerView.containers]).contains { path.lies(in: $0) }
-      guard !isOwn, policy.access(to: path) != .write else {
-        return Remedy(
-          line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
-      }
-      return Self.mapping(path)
+      return Self.mapping(path, policy)
     }
     if denial.operation == "execve" {
       return machine.isFolder(path) == false
@@ -286,13 +300,16 @@ package struct Remedy: Sendable, Equatable {
       "a pair of stream sockets is all that 'network: pairs' gives, and to the plugin's own process alone: a pipe does without"
     case "socket", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg":
       "plugins have no network but TCP to what 'network' lists: an extension returns a download, and a library is given what was fetched for it"
-    case "mmap", "mprotect", "pkey_mprotect", "uselib":
+    case "uselib": "no policy allows it: load libraries with dlopen(3)"
+    case "mmap", "mprotect", "pkey_mprotect":
       "code comes from files and is never writable: turn a just-in-time compiler off"
     case "clone", "execve", "execveat", "clone3":
       "no policy lets it start that: threads, and with 'processes' what fork(3), posix_spawn(3) and execve(2) start"
     case "ptrace", "process_vm_readv", "process_vm_writev", "kill", "tkill", "tgkill", "pidfd_open", "pidfd_getfd":
       "no policy lets it look into other processes or signal them"
     case "memfd_create", "shmget", "shmat": "memory that isn't its own can't be counted: map anonymous memory"
+    case "flock": "other plugins would see it: locks of fcntl(2) and lockf(3) are the plugin's own"
+    case "chown", "fchown", "lchown", "fchownat": "what it makes has the owner that its folder's files have"
     case "chmod", "fchmod", "fchmodat": "no policy lets it set set-user-ID or give rights to other users"
     default: "no policy allows it: the call reaches beyond the plugin"
     }

@@ -6,7 +6,17 @@ internal import PluginHost
 package struct TestReport: Sendable {
   package enum Format: String, Sendable, CaseIterable { case table, json, junit, html }
 
+  /// A test that an interrupt came before.
+  package struct Missing: Sendable, Encodable {
+    package var file: String
+    package var line: Int
+    package var name: String
+
+    package init(file: String, line: Int, name: String) { (self.file, self.line, self.name) = (file, line, name) }
+  }
+
   package var results: [PolicyTestResult] = []
+  package var missing: [Missing] = []
   /// What the summary counts.
   package var noun = (one: "test", many: "tests")
 
@@ -16,8 +26,10 @@ package struct TestReport: Sendable {
   private var through: Int { results.count(where: \.gotThrough) }
 
   package var summary: String {
-    "\(results.count) \(results.count == 1 ? noun.one : noun.many): \(results.count - failures) as expected, \(failures) not"
+    let count = results.count + missing.count
+    return "\(count) \(count == 1 ? noun.one : noun.many): \(results.count - failures) as expected, \(failures) not"
       + (through > 0 ? "; \(through) got through" : "")
+      + (missing.isEmpty ? "" : "; interrupted, \(missing.count) not run")
   }
 
   /// The summary counts all results also where only those that aren't as expected are shown.
@@ -93,6 +105,8 @@ package struct TestReport: Sendable {
     var tests: [Test]
     var passed: Int
     var failed: Int
+    /// Where an interrupt came.
+    var notRun: [Missing]?
   }
 
   private func json(_ results: [PolicyTestResult]) throws -> String {
@@ -111,7 +125,9 @@ package struct TestReport: Sendable {
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-    let body = Body(tests: tests, passed: self.results.count - failures, failed: failures)
+    let body = Body(
+      tests: tests, passed: self.results.count - failures, failed: failures,
+      notRun: missing.isEmpty ? nil : missing)
     return Self.escaped(String(decoding: try encoder.encode(body), as: UTF8.self))
   }
 
@@ -134,13 +150,18 @@ package struct TestReport: Sendable {
   private func junit(_ results: [PolicyTestResult]) -> String {
     var lines = [#"<?xml version="1.0" encoding="UTF-8"?>"#]
     let seconds = String(format: "%.6f", results.reduce(0) { $0 + $1.observed.wallSeconds })
-    lines.append(#"<testsuites tests="\#(results.count)" failures="\#(failures)" time="\#(seconds)">"#)
+    lines.append(
+      #"<testsuites tests="\#(results.count + missing.count)" failures="\#(failures)" skipped="\#(missing.count)" time="\#(seconds)">"#
+    )
     var files: [String] = []
-    for file in results.map(\.file) where !files.contains(file) { files.append(file) }
+    for file in results.map(\.file) + missing.map(\.file) where !files.contains(file) { files.append(file) }
     for file in files {
       let own = results.filter { $0.file == file }
       let failed = own.count { !$0.isAsExpected }
-      lines.append(#"  <testsuite name="\#(Markup.escaped(file))" tests="\#(own.count)" failures="\#(failed)">"#)
+      let absent = missing.filter { $0.file == file }
+      lines.append(
+        #"  <testsuite name="\#(Markup.escaped(file))" tests="\#(own.count + absent.count)" failures="\#(failed)" skipped="\#(absent.count)">"#
+      )
       for result in own {
         let time = String(format: "%.6f", result.observed.wallSeconds)
         let attributes =
@@ -161,6 +182,11 @@ package struct TestReport: Sendable {
           }
           lines.append("    </testcase>")
         }
+      }
+      for test in absent {
+        lines.append(
+          #"    <testcase name="\#(Markup.escaped(test.name))" classname="\#(Markup.escaped(file))" file="\#(Markup.escaped(file))" line="\#(test.line)"><skipped message="interrupted before it was run"/></testcase>"#
+        )
       }
       lines.append("  </testsuite>")
     }

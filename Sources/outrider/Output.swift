@@ -140,15 +140,18 @@ enum Output {
           + ": \(row.sent) bytes sent, \(row.received) received"
           + (row.failed > 0 ? "; \(row.failed) failed, the last: \(Printable.text(row.failure, limit: 200))" : ""))
     }
-    var remedies: Set<String> = []
+    var remedies = 0
+    var last = ""
     for denial in report.denials {
       let target = denial.target.isEmpty ? "" : "(\(denial.target))"
       note(
         "denied by \(denial.wall): \(denial.operation)\(target)" + (denial.count > 1 ? " × \(denial.count)" : "")
           + (denial.mayHaveChanged ? " (another thread may have changed it)" : ""))
-      // Each once.
+      // Once for those that follow each other.
       let remedy = Remedy(for: denial, under: policy)
-      if remedies.count < maxRemedies, remedies.insert(remedy.text).inserted {
+      if remedies < maxRemedies, remedy.text != last {
+        remedies += 1
+        last = remedy.text
         for line in remedy.paragraph { note(Printable.text(line, limit: 4400)) }
       }
     }

@@ -77,13 +77,16 @@ struct PolicyTestCommand: AsyncParsableCommand {
   private func testReport() async throws -> TestReport {
     // All of them before the first library is loaded.
     let plans = try files.map { try PolicyTestPlan($0) }
-    let count = plans.reduce(0) { $0 + $1.tests.tests.count }
-    let report = Interim(TestReport())
+    var none = TestReport()
+    none.missing = plans.flatMap { plan in
+      plan.tests.tests.map { .init(file: plan.file, line: $0.line, name: $0.name) }
+    }
+    let count = none.missing.count
+    let report = Interim(none)
     let progress = CorpusProgress(total: count)
     let command = self
     let host = try SandboxOptions.makeHost {
       progress.end()
-      guard !report.now.results.isEmpty else { return }
       try? command.write(report.now)
       Output.note("interrupted after \(report.now.results.count) of \(count) tests")
     }
@@ -93,7 +96,10 @@ struct PolicyTestCommand: AsyncParsableCommand {
       for test in plan.tests.tests {
         do throws(HostError) {
           let result = try await runner.run(test, of: plan.file, library: plan.library)
-          report.update { $0.results.append(result) }
+          report.update {
+            $0.missing.removeFirst()
+            $0.results.append(result)
+          }
         } catch {
           throw Failure(error, at: "\(plan.file):\(test.line)")
         }

@@ -67,19 +67,19 @@ struct SandboxOptions: ParsableArguments {
 
   /// A host that an interrupt from the keyboard takes down with everything that it runs. `cleanUp`: what is to be removed
   /// then besides.
-  func makeHost(cleanUp: @escaping @Sendable () -> Void = {}) throws -> PluginHost {
+  func makeHost(cleanUp: @escaping @Sendable () -> Void = Interrupts.sayInterrupted) throws -> PluginHost {
     try Self.makeHost(isCold: cold, cleanUp: cleanUp)
   }
 
   static func makeHost(
-    isCold: Bool = false, cleanUp: @escaping @Sendable () -> Void = {}
+    isCold: Bool = false, cleanUp: @escaping @Sendable () -> Void = Interrupts.sayInterrupted
   ) throws -> PluginHost {
     try makeHosts(1, isCold: isCold, cleanUp: cleanUp)[0]
   }
 
   static func makeHosts(
     _ count: Int, isCold: Bool = false, withoutNamespaces: Set<Wall> = [],
-    cleanUp: @escaping @Sendable () -> Void = {}
+    cleanUp: @escaping @Sendable () -> Void = Interrupts.sayInterrupted
   ) throws -> [PluginHost] {
     let descriptors = PluginHost.descriptorsToStart * count
     guard Descriptors.canOpen(descriptors) else {
@@ -177,6 +177,13 @@ enum Interrupts {
 
   /// The exit status of an interrupt that is being answered; 0 when there is none.
   private static let interrupted = Atomic<Int32>(0)
+
+  /// What a command says that has nothing else to show for it.
+  static func sayInterrupted() {
+    let message = "interrupted before there was a result"
+    Output.error(message)
+    Output.jsonFailure(interrupted.load(ordering: .relaxed), message)
+  }
 
   /// A thread that finds its run ended by the interrupt waits here for the handler's exit.
   static func yieldToHandler() {

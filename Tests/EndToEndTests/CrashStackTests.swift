@@ -26,6 +26,20 @@ import Testing
     /* Returns to nowhere, on a stack that can't be read. */
     int lost(void) { __asm__ volatile("xor %esp, %esp\\n\\tmov (%rsp), %rax"); return 1; }
     int smashed(void) { __asm__ volatile("movq $1, 8(%rbp)\\n\\tmovq $1, (%rbp)\\n\\tmovl $0, 8"); return 1; }
+    #include <sys/wait.h>
+    #include <unistd.h>
+    #if defined(__x86_64__)
+    int trap(void) { __asm__ volatile("int3"); return 5; }
+    #else
+    int trap(void) { __asm__ volatile("brk #0"); return 5; }
+    #endif
+    int forked_trap(void) {
+      pid_t child = fork();
+      if (child == 0) _exit(trap());
+      int status;
+      waitpid(child, &status, 0);
+      return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+    }
     """
 
   private static func folder(_ options: String = "-g") throws -> String {
@@ -50,6 +64,20 @@ import Testing
     let found = end.errors.split(separator: "\n").filter { $0.hasPrefix("  #") }
     for line in expected { #expect(found.contains { $0.contains(line) }, "\(line) in \(end.errors)") }
     #expect(!end.errors.contains("libffi") && !end.errors.contains("outrider-runner"), "\(end.errors)")
+  }
+
+  /// Its thread stands behind it, and would go on.
+  @Test("a trap ends the plugin, and a process of its own", arguments: [[], ["--no-sandbox"]]) func trap(
+    options: [String]
+  ) throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["call", "\(folder)/a.so", "trap", "i32()"] + options)
+    #expect(end.status == 11 && end.output.isEmpty && end.errors.contains("crashed: SIGTRAP in trap +0x"), "\(end)")
+    guard options.isEmpty, geteuid() == 0 else { return }
+    try "version: 2\nprocesses: 1\n".write(toFile: "\(folder)/p.yaml", atomically: true, encoding: .utf8)
+    let child = try Workspace.run(["call", "\(folder)/a.so", "forked_trap", "i32()", "--policy", "\(folder)/p.yaml"])
+    #expect(child.output == "\(SIGTRAP)\n" || child.errors.contains("memory cgroup"), "\(child)")
   }
 
   @Test("without debug information exported functions are named, and addresses are there") func stripped() throws {

@@ -49,6 +49,19 @@ import Testing
     #expect(end.status == 143 && !end.errors.contains("exit handler"), "\(end)")
   }
 
+  @Test("an interrupted command says so, in JSON as well") func interruptedJSON() throws {
+    let end = try Workspace.run(
+      [
+        "-c",
+        "exec timeout -s TERM --preserve-status 1 '\(Workspace.outrider)' call --json libc.so.6 sleep 'u32(u32)' 20",
+      ],
+      program: "/bin/bash")
+    let report = try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any]
+    let error = try #require(report?["error"] as? [String: Any], "\(end)")
+    #expect(end.status == 143 && error["status"] as? Int == 143, "\(end)")
+    #expect(end.errors.contains("interrupted before there was a result"), "\(end)")
+  }
+
   @Test("the service runs none") func service() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -164,7 +164,8 @@ enum PolicySeed {
     #expect(
       PolicyDifference(from: old, to: new).changes.map { ($0.isWider ? "+ " : "- ") + $0.text } == [
         "- /srv/cache: read, was read and write", "+ /usr/share: read, was nothing",
-        "+ /usr/share/x: read, and code that may be mapped while it runs", "- doesn't run without landlock",
+        "+ /usr/share/x: read, and code that may be mapped while it runs", "+ executable memory: later, was loading",
+        "- doesn't run without landlock",
         "+ runs without seccomp", "+ socket fails and no longer ends the run",
         "- wall 10 s, was 30 s", "+ memory 16 MiB, was 8 MiB",
       ])

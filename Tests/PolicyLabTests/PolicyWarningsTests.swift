@@ -23,6 +23,12 @@ import Testing
     "what every run refuses, and what has an effect, is told from what hasn't",
     arguments: [
       ("read: [/lib]", "is the runtime's"), ("read: [/etc/localtime]", "is the runtime's"),
+      ("read: [/]", "/ is everything: a run"), ("list: [/]", "/ is everything: a run"),
+      ("read: [/srv/all]", "/srv/all is everything: a run"), ("read: [/tmp]", "something of its own"),
+      ("execute: [/tmp]", "something of its own"), ("write: [$CONTAINER, /usr/lib]", "every plugin's code comes"),
+      ("write: [$CONTAINER, /usr]", "every plugin's code comes"),
+      ("write: [$CONTAINER, /sys/kernel]", "a setting of the machine"),
+      ("write: [$CONTAINER, /proc/sys/kernel/core_pattern]", "a setting of the machine"),
       ("read: [/proc/self/mem]", "shows what a process"), ("read: [/srv/process]", "shows what a process"),
       ("list: [/srv/a/b], read: [/srv/a]", "is or lies in /srv/a, of which more than names"),
       ("list: [/usr/share/zoneinfo/Asia]", "is or lies in /usr/share/zoneinfo, of which more"),
@@ -33,7 +39,7 @@ import Testing
     ] as [(String, String?)])
   func effects(files: String, words: String?) throws {
     var machine = PolicyWarnings.Machine { _ in true }
-    let links = ["/srv/a/link": "/etc/ssl", "/srv/process": "/proc/1/environ"]
+    let links = ["/srv/a/link": "/etc/ssl", "/srv/process": "/proc/1/environ", "/srv/all": "/"]
     machine.real = { links[$0] ?? $0 }
     let policy = try Policy(
       parsing: "version: 2\nfiles: {\(files)}\n" + (files.contains("execute") ? "executableMemory: later\n" : ""),

@@ -75,6 +75,21 @@ import Testing
     #expect(((object?["tests"] as? [[String: Any]])?.last?["log"] as? [String])?.count == 20)
   }
 
+  @Test("tests that an interrupt came before are in each form") func interrupted() throws {
+    var report = Self.report("plain")
+    report.missing = [.init(file: "other.test.yaml", line: 9, name: "late & <lost>")]
+    let sum = "3 tests: 1 as expected, 1 not; interrupted, 1 not run"
+    #expect(try report.text(.table).hasSuffix(sum))
+    #expect(try report.text(.html).contains(sum))
+    let object = try JSONSerialization.jsonObject(with: Data(report.text(.json).utf8)) as? [String: Any]
+    #expect((object?["notRun"] as? [[String: Any]])?.map { $0["name"] as? String } == ["late & <lost>"])
+    let junit = try report.text(.junit)
+    #expect(XMLParser(data: Data(junit.utf8)).parse())
+    #expect(junit.contains(#"tests="3" failures="1" skipped="1""#) && junit.contains("<skipped message="))
+    // One that is whole has nothing of it.
+    #expect(try !Self.report("plain").text(.json).contains("notRun"))
+  }
+
   @Test("JSON says the same") func json() throws {
     let object = try JSONSerialization.jsonObject(with: Data(Self.report("plain").text(.json).utf8)) as? [String: Any]
     #expect(object?["failed"] as? Int == 1 && object?["passed"] as? Int == 1)

@@ -67,6 +67,9 @@ struct Grant {
       if key == "list", !identity.isDirectory {
         throw .usage("\(subject), is no folder: it has no names to list")
       }
+      if key == "write", let rejectionReason = MachineFolder.rejectionReason(forWriting: named.path) {
+        throw .usage("\(subject), \(rejectionReason)")
+      }
       if key == "write", identity.isDirectory { try named.mark() }
       if key == "execute", named.isPlugins {
         throw .usage("\(subject), is in a folder that plugins may write to: they could map what they wrote as code")

@@ -82,7 +82,7 @@ extension SpawnPlan {
       .empty(
         Outcome(
           .wallUnavailable,
-          "the policy allows \(policy.processes) processes, which needs \(missing), and there is none: 'outrider doctor' says why"
+          "the policy allows \(policy.processes == 1 ? "a process" : "\(policy.processes) processes"), which needs \(missing), and there is none: 'outrider doctor' says why"
         )))
   }
 
