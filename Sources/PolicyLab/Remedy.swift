@@ -300,7 +300,7 @@ package struct Remedy: Sendable, Equatable {
       "a pair of stream sockets is all that 'network: pairs' gives, and to the plugin's own process alone: a pipe does without"
     case "socket", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg":
       "plugins have no network but TCP to what 'network' lists: an extension returns a download, and a library is given what was fetched for it"
-    case "uselib": "no policy allows it: load libraries with dlopen(3)"
+    case "uselib": "no policy allows it: the dynamic loader maps libraries, ld.so(8)"
     case "mmap", "mprotect", "pkey_mprotect":
       "code comes from files and is never writable: turn a just-in-time compiler off"
     case "clone", "execve", "execveat", "clone3":

@@ -32,7 +32,7 @@ import Testing
       (denial("seccomp", "mmap", "0x5, 0x812"), "executableMemory: later", "--observe names the file"),
       (denial("seccomp", "mmap", "/tmp/w.so"), nil, "what a plugin may write is never code"),
       (denial("seccomp", "mmap", "/container/w.so"), nil, "what a plugin may write is never code"),
-      (denial("seccomp", "uselib", "0x1"), nil, "dlopen"),
+      (denial("seccomp", "uselib", "0x1"), nil, "ld.so(8)"),
       (denial("seccomp", "flock", "0x3, 0x2"), nil, "locks of fcntl(2)"),
       (denial("seccomp", "fchown", "0x3, 0x0, 0x0"), nil, "has the owner"),
       (denial("files", "openat", "/"), nil, "no policy grants it: it is everything"),
