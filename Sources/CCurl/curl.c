@@ -81,26 +81,26 @@ static void load(void) {
   OTHERS(FIND)
 }
 
-void oc_load(void) {
+static void load_once(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, load);
 }
 
 #define CALL(result, name, parameters, arguments) \
   result name parameters {                        \
-    oc_load();                                    \
+    load_once();                                    \
     return loaded_##name arguments;               \
   }
 #define CALL_COMMAND(name, parameters, arguments) \
   void name parameters {                          \
-    oc_load();                                    \
+    load_once();                                    \
     loaded_##name arguments;                      \
   }
 FUNCTIONS(CALL)
 COMMANDS(CALL_COMMAND)
 
 CURLUcode oc_url_get(CURLU *url, CURLUPart part, char **text, unsigned flags) {
-  oc_load();
+  load_once();
   return loaded_curl_url_get(url, part, text, flags);
 }
 
@@ -112,7 +112,7 @@ _Static_assert(sizeof(long) == sizeof(void *) && sizeof(curl_off_t) == sizeof(vo
     va_start(rest, second);                     \
     void *value = va_arg(rest, void *);         \
     va_end(rest);                               \
-    oc_load();                                  \
+    load_once();                                  \
     return loaded_##name(first, second, value); \
   }
 FORWARD(CURLcode, curl_easy_setopt, CURL *, CURLoption)

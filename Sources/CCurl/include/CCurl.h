@@ -85,9 +85,6 @@ static inline CURLMcode oc_multi_set_long(CURLM *multi, CURLMoption option, long
 
 static inline curl_version_info_data *oc_version(void) { return curl_version_info(CURLVERSION_NOW); }
 
-/* Loads libcurl, which any of its functions does otherwise: for a thread that has nothing else to do meanwhile. */
-void oc_load(void);
-
 /* curl_url_get(3), whose handle is constant in some versions only. */
 CURLUcode oc_url_get(CURLU *url, CURLUPart part, char **text, unsigned flags);
 
@@ -101,5 +98,4 @@ static inline CURL *oc_multi_finished(CURLM *multi, CURLcode *result) {
     }
     return NULL;
 }
-
 #endif
