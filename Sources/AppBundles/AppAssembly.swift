@@ -187,12 +187,15 @@ struct AppAssembly {
   private static func number(_ value: Any?) -> Any? { (value as? String).flatMap { Int64($0) } ?? value }
 
   private func write(_ list: [String: Any], to path: String) throws(BundleError) {
-    guard let data = try? PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0) else {
-      throw BundleError(.systemRefused, path, "can't be written as a property list")
+    let bytes: [UInt8]
+    do throws(WrittenPropertyList.WriteError) {
+      bytes = try WrittenPropertyList.xml(list)
+    } catch {
+      throw BundleError(.invalid, path.lastPathName, error.description)
     }
     try BundleError.translating(path) { () throws(SystemCallError) in
       let file = try OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
-      try file.write(String(decoding: data, as: UTF8.self))
+      try file.write(String(decoding: bytes, as: UTF8.self))
     }
   }
 

@@ -148,6 +148,24 @@ import Testing
     #expect(throws: PropertyList.ReadError.tooLong) { try PropertyList([UInt8](repeating: 0x20, count: 1 << 20 | 1)) }
   }
 
+  @Test("What is written is read again, and what can't be is named by its key")
+  func written() throws {
+    let list: [String: Any] = [
+      "list": ["a", "é<&>", 3, [true, false]] as [Any], "none": [String](), "flag": true, "number": -7, "real": 2.5,
+      "long": Int64.max, "table": ["inner": ["x": ["deep"]]], "bytes": Data([1, 2]),
+      "date": Date(timeIntervalSince1970: 1_000_000),
+    ]
+    let root = try PropertyList(WrittenPropertyList.xml(list)).root
+    #expect(try WrittenPropertyList.xml(root) == WrittenPropertyList.xml(list), "\(root)")
+    #expect(root["list"] as? [String] == nil && (root["list"] as? [Any])?.count == 4 && root.count == list.count)
+    #expect((root["table"] as? [String: [String: [String]]]) == ["inner": ["x": ["deep"]]])
+    #expect(root["flag"] as? Bool == true && root["number"] as? Int == -7)
+    let error = #expect(throws: WrittenPropertyList.WriteError.self) {
+      try WrittenPropertyList.xml(["a": ["b": ["c", 1...2] as [Any]]])
+    }
+    #expect(error?.description.hasPrefix("'a.b[1]' holds a ClosedRange<Int>") == true)
+  }
+
   @Test("Mutated text is decoded or refused")
   func mutatedText() throws {
     let seed = UInt64.random(in: 0 ... .max)
