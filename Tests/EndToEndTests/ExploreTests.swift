@@ -251,8 +251,10 @@ import Testing
   @Test("attempts are counted by how they end, and each command line repeats its one") func fuzz() throws {
     let folder = try Self.folder("-g")
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    // On a busy machine any of them takes longer by the clock, and how it ends would depend on that.
-    let words = ["explore", "\(folder)/a.so", "--function", "crash", "--fuzz", "40", "--cpu", "300ms", "--json"]
+    // On a busy machine any of them takes longer by the clock, and how the endless ones end would depend on that.
+    let words = [
+      "explore", "\(folder)/a.so", "--function", "crash", "--fuzz", "40", "--cpu", "300ms", "--wall", "30s", "--json",
+    ]
     let end = try Workspace.run(words)
     let report = try #require(try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any])
     let classes = try #require(report["outcomes"] as? [[String: Any]])
