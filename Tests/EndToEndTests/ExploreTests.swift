@@ -269,7 +269,8 @@ import Testing
       let outcome = try #require(found["outcome"] as? String)
       #expect(again.errors.contains(outcome.prefix { $0 != ":" }), "\(command): \(again)")
     }
-    #expect(try Workspace.run(words).output == end.output, "the same seed")
+    let second = try Workspace.run(words)
+    #expect(second.output == end.output, "with the same seed \(second), and before \(end)")
   }
 
   @Test(
