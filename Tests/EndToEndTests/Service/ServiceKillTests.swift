@@ -32,7 +32,9 @@ import Testing
         try await world.waitUntilShelved(sessions)
         try await world.wait("nothing is left over") { try await world.downloads().isEmpty }
       } catch {
-        Issue.record("round \(round) of seed \(Self.seed): \(error)")
+        Issue.record(
+          "round \(round) of seed \(Self.seed): \(error)\n\(world.isRunning ? "" : "the service has ended\n")\(world.log.suffix(3000))"
+        )
         throw error
       }
       let lease = "\(world.paths.groups)/\(ServiceWorld.group)/lease"
