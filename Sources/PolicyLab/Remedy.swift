@@ -213,22 +213,32 @@ package struct Remedy: Sendable, Equatable {
   ) -> Remedy {
     if let own = ownChange(path, policy) { return own }
     if SystemCalls.looks.contains(denial.operation) {
-      return Remedy(
-        line: writing(path, policy), words: "lets it write there; it only asked whether it may, and may do without")
+      return offering(
+        path, policy, machine, "lets it write there; it only asked whether it may, and may do without")
     }
     if machine.isFolder(path) == false, !SystemCalls.changesFolder(denial.operation, flags: nil) {
-      return Remedy(line: writing(path, policy), words: "lets it change that file")
+      return offering(path, policy, machine, "lets it change that file")
     }
     // A file without a name (open(2), O_TMPFILE): a folder is opened for writing for nothing else.
     if machine.isFolder(path) == true, SystemCalls.opening.contains(denial.operation) {
-      return Remedy(line: writing(path, policy), words: "lets it change all that lies in it")
+      return offering(path, policy, machine, "lets it change all that lies in it")
     }
     guard let folder = path.parentFolder, folder != "/" else {
       return Remedy(line: nil, words: "nothing is written in the root; its container is $HOME")
     }
     return machine.isFolder(folder) == true
-      ? Remedy(line: writing(folder, policy), words: "lets it change all that lies in it")
+      ? offering(folder, policy, machine, "lets it change all that lies in it")
       : Remedy(line: nil, words: "\(folder) isn't on this machine either")
+  }
+
+  /// To write what a policy may grant.
+  private static func offering(
+    _ path: String, _ policy: Policy, _ machine: Machine, _ words: String
+  ) -> Remedy {
+    if let reason = MachineFolder.rejectionReason(forWriting: machine.real(path)) {
+      return Remedy(line: nil, words: "no policy lets it write there: \(Printable.text(path, limit: 400)) \(reason)")
+    }
+    return Remedy(line: writing(path, policy), words: words)
   }
 
   /// With what it may write already: a list of one's own takes the place of what holds without one.

@@ -46,6 +46,9 @@ struct GrantRefusal {
     // What the base policy has was decided by a person.
     if base.access(to: path) != .none { return nil }
     if let reason = RevealingFolder.rejectionReason(forReal: path) { return "no policy grants it: it \(reason)" }
+    if access == .write, let reason = MachineFolder.rejectionReason(forWriting: path) {
+      return "no policy lets it write there: it \(reason)"
+    }
     if Self.whole.contains(path) { return "as a whole it holds what other programs keep" }
     if reviewed.contains(where: { path.lies(in: $0) }) { return nil }
     if let held = Self.sensitive.first(where: { $0.lies(below: path) }) { return "as a whole it holds \(held)" }
