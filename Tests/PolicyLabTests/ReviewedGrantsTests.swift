@@ -6,6 +6,17 @@ import Testing
 
 /// What recording grants only where its user says so.
 @Suite(.timeLimit(.minutes(1))) struct ReviewedGrantsTests: RecorderScene {
+  @Test("what every run refuses to be written isn't granted, whatever was named") func written() {
+    var bounds = PolicyRecorder.Bounds()
+    bounds.reviewed = ["/proc", "/sys", "/usr"]
+    let refusal = GrantRefusal(base: Policy(), bounds: bounds)
+    for path in ["/sys/kernel/profiling", "/proc/sys/kernel/core_pattern"] {
+      #expect(refusal.reason(named: path, .write)?.contains("no policy lets it write there") == true, "\(path)")
+      #expect(refusal.reason(named: path, .read) == nil, "\(path)")
+    }
+    #expect(refusal.reason(named: "/usr/lib", .write) != nil && refusal.reason(named: "/usr/lib/x", .write) == nil)
+  }
+
   @Test(
     "what needs a review is granted in the folders that were named, and code that it has written where that was asked for",
     arguments: [true, false])
