@@ -80,7 +80,8 @@ struct AppRecipe {
   }
 
   private static func scalar(_ node: Node, _ file: String, _ what: String) throws(BundleError) -> String {
-    guard case .scalar(let scalar) = node, node.tag.rawValue.hasPrefix("tag:yaml.org,2002:") else {
+    let core = "tag:yaml.org,2002:"
+    guard case .scalar(let scalar) = node, node.tag.rawValue.hasPrefix(core), node.tag.rawValue != core + "null" else {
       throw error(node, file, "\(what) is a single value")
     }
     return scalar.string

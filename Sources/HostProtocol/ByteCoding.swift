@@ -1,5 +1,5 @@
 /// Why bytes aren't a frame. Everything that a runner sends goes through here, so each way to be wrong has a name.
-package enum ProtocolViolation: Error, Equatable, Sendable {
+package enum ProtocolViolation: Error, Equatable, Sendable, CustomStringConvertible {
   case truncated(wanted: Int, left: Int)
   case trailing(bytes: Int)
   case notUTF8
@@ -11,6 +11,24 @@ package enum ProtocolViolation: Error, Equatable, Sendable {
   case tooMany(elements: UInt32)
   case unknownCase(UInt8)
   case unexpected(String)
+
+  /// What was found.
+  package var description: String {
+    switch self {
+    case .truncated(let wanted, let left):
+      "a message that ends too early: \(wanted) bytes come next, and \(left) are left"
+    case .trailing(let bytes): "a message with \(bytes) bytes too many"
+    case .notUTF8: "a text that isn't UTF-8"
+    case .notBoolean(let value): "\(value) in the place of 0 or 1"
+    case .badMagic: "bytes that begin no message"
+    case .badVersion(let version): "a message of version \(version)"
+    case .unknownKind(let kind): "a message of the unknown kind \(kind)"
+    case .frameTooLong(let length, let limit): "a message of \(length) bytes, where \(limit) are allowed"
+    case .tooMany(let elements): "a list of \(elements) elements, more than its message can hold"
+    case .unknownCase(let value): "the unknown value \(value)"
+    case .unexpected(let what): what
+    }
+  }
 }
 
 /// Appends values in the wire's form: little endian, strings and bytes counted by 32 bits.

@@ -38,9 +38,9 @@ struct PolicyRecordCommand: AsyncParsableCommand {
 
       With --processes it may start processes, and the programs that it executes are granted.
 
-      What needs a review is listed and not granted: homes, /proc, /sys, /run, /etc/shadow, whole folders of the \
-      system, code that the plugin has written itself. --allow grants what lies in a folder all the same, and --jit \
-      such code. A policy that has it already, given with --policy to 'call' and 'run' or to this command for test files, \
+      What needs a review is listed and not granted: whole folders of the system, code that the plugin has written \
+      itself, and what lies in \(PolicyRecorder.sensitiveFolders.joined(separator: ", ")). --allow grants what lies in \
+      a folder all the same, and --jit such code. A policy that has it already, given with --policy to 'call' and 'run' or to this command for test files, \
       is where recording starts from.
 
       Stopped with Ctrl-C it writes what it has found by then.

@@ -133,12 +133,19 @@ struct Failure: Error {
 enum Interrupts {
   /// Runs `cleanUp` on SIGINT, SIGTERM or SIGHUP, then exits as a shell expects. What the parent ignored stays so, here and below:
   /// nohup(1) and scripts that start something beside them mean it.
+  ///
+  /// A command that goes on to its next step names another: that takes the place of the one before, whose work is done.
   static func onInterrupt(_ cleanUp: @escaping @Sendable () -> Void) {
+    let isListening = Self.cleanUp.withLock { current in
+      defer { current = cleanUp }
+      return current != nil
+    }
+    guard !isListening else { return }
     for (number, status) in [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)]
     where !isIgnored(number) {
       listen(to: number) {
         interrupted.store(status, ordering: .relaxed)
-        cleanUp()
+        Self.cleanUp.withLock { $0 }?()
         ProgramEnd.leave(status)
       }
     }
@@ -174,6 +181,8 @@ enum Interrupts {
     return unsafeBitCast(inherited.__sigaction_handler.sa_handler, to: Int.self)
       == unsafeBitCast(SIG_IGN, to: Int.self)
   }
+
+  private static let cleanUp = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// The exit status of an interrupt that is being answered; 0 when there is none.
   private static let interrupted = Atomic<Int32>(0)

@@ -108,7 +108,8 @@ import Testing
     arguments: [
       ("identifer: a", 1, "isn't a key"), ("identifier: a\nidentifier: b", 1, "twice"), ("- a", 1, "is a map"),
       ("identifier: [a]", 1, "single value"), ("a: b\nappGroups: g", 1, "isn't a key"),
-      ("identifier: a\nappGroups: g", 2, "is a list"),
+      ("identifier: a\nappGroups: g", 2, "is a list"), ("appGroups: [a, null]", 1, "single value"),
+      ("identifier: a\nversion:", 2, "single value"),
       ("downloadAllowance: lots", 1, "is a size"), ("downloadAllowance: -5", 1, "is a size"),
       ("isManaged: yes", 1, "true or false"),
       ("identifier: &a x\nname: *a", 1, "anchors"), ("identifier: \"a", 1, "isn't YAML"),

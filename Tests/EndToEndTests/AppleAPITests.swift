@@ -79,6 +79,7 @@ import Testing
     var messages: [String] = []
     var rejected: [String] = []
     var left: [String] = []
+    var denied: [String] = []
     var status: Int32 = 0
   }
 
@@ -96,16 +97,20 @@ import Testing
     return Wake(
       messages: (object["log"] as? [[String: Any]] ?? []).compactMap { $0["message"] as? String },
       rejected: (object["rejected"] as? [[String: Any]] ?? []).compactMap { $0["reason"] as? String },
-      left: try FileManager.default.contentsOfDirectory(atPath: container).sorted(), status: finished.status)
+      left: try FileManager.default.contentsOfDirectory(atPath: container).sorted(),
+      denied: (object["denials"] as? [[String: Any]] ?? []).filter { $0["layer"] as? String == "seccomp" }.map {
+        "\($0)"
+      }, status: finished.status)
   }
 
   @Test("a finished file keeps the last part of its URL, and replaces the old one from a replacement directory")
   func replaces() throws {
-    let wake = try wake(finishing: true)
+    let wake = try wake(["--observe"], finishing: true)
     #expect(wake.status == 0)
     #expect(wake.messages.contains("file talk one.mp4") && wake.messages.contains("replaced new"), "\(wake.messages)")
     // With what the extension left in such a directory.
     #expect(wake.left == ["asset"])
+    #expect(wake.denied.isEmpty, "\(wake.denied)")
   }
 
   @Test("a rejection has one reason, in the report and for the extension, and prints it") func oneReason() throws {

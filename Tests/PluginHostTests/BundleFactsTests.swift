@@ -46,7 +46,9 @@ import Testing
     let device = try refusal { symlink("/dev/zero", try contents($0)) }
     #expect(device.hasSuffix("Contents/Info.plist: not a regular file"), "\(device)")
     let neither = try refusal { _ = try contents($0) }
-    #expect(neither.hasSuffix(".appex/Info.plist: No such file or directory"), "\(neither)")
+    #expect(
+      neither.hasSuffix(".appex: is a folder without an Info.plist; name an .appex, which has one, or an .so"),
+      "\(neither)")
     let both = try refusal {
       let list = Data("<plist><dict><key>CFBundleExecutable</key><string>a</string></dict></plist>".utf8)
       try list.write(to: URL(fileURLWithPath: $0))

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LinuxSystem
 import Testing
 
@@ -27,6 +28,20 @@ import Testing
     defer { Files.removeTree(folder) }
     symlink("/", folder + "/link")
     #expect(throws: SystemCallError.self) { try FolderLock(folder + "/link") }
+  }
+
+  @Test("what an extension has locked, by the means that it has, isn't taken")
+  func isNotTakenFromAnExtension() throws {
+    let folder = try Self.folder()
+    defer { Files.removeTree(folder) }
+    let file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    var lock = Glibc.flock()
+    lock.l_type = Int16(F_RDLCK)
+    let setLock: Int32 = 37  // F_OFD_SETLK
+    #expect(fcntl(file, setLock, &lock) == 0)
+    #expect(try FolderLock(folder).state == .taken)
+    close(file)
+    #expect(try FolderLock(folder).state == .own)
   }
 
   /// A host that looks between the two steps for leftovers has the folder.

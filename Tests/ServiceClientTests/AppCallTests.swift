@@ -16,6 +16,21 @@ import Testing
     #expect(app.service.peers.all.count == 1)
   }
 
+  @Test("a connection that ends before its greeting is answered is made again, three times at most")
+  func greetsAgain() throws {
+    let ending = try ScriptedService(unanswered: 3)
+    defer { ending.stop() }
+    try App(of: ending).manager.scheduleDownload(App.download())
+    #expect(ending.peers.all.count == 4)
+    #expect(ending.requests.count == 1)
+    let silent = try ScriptedService(unanswered: .max)
+    defer { silent.stop() }
+    let manager = App(of: silent).manager
+    #expect(App.error { try manager.scheduleDownload(App.download()) }?.code == 56)
+    #expect(silent.peers.all.count == 4)
+    #expect(silent.requests.isEmpty)
+  }
+
   @Test("the current downloads come in all three forms, manifest and state included") func currentDownloads()
     async throws
   {

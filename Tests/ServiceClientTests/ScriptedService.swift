@@ -67,6 +67,7 @@ final class ScriptedService: Sendable {
   let ended = Record<Int>()
   private let script: Script
   private let greeting: ServiceFailure?
+  private let unansweredGreetings: Mutex<Int>
   private let listening = Mutex<Int32>(-1)
 
   var environment: [String: String] { [ServicePaths.stateVariable: folder.path] }
@@ -74,9 +75,12 @@ final class ScriptedService: Sendable {
 
   /// `script` answers everything that isn't `hello`; by itself the service answers each request with `done`.
   ///
-  /// `greeting` is what `hello` gets instead of a welcome.
-  init(greeting: ServiceFailure? = nil, script: @escaping Script = { peer, id, _ in peer.reply(id) }) throws {
+  /// `greeting` is what `hello` gets instead of a welcome. The first connections, so many as `unanswered` says, end with it.
+  init(
+    greeting: ServiceFailure? = nil, unanswered: Int = 0, script: @escaping Script = { peer, id, _ in peer.reply(id) }
+  ) throws {
     self.greeting = greeting
+    unansweredGreetings = Mutex(unanswered)
     folder = URL(fileURLWithPath: "/tmp/outrider-client-\(UUID().uuidString.prefix(8))")
     self.script = script
     let paths = ServicePaths(state: folder.path)
@@ -139,7 +143,13 @@ final class ScriptedService: Sendable {
       peer.run { message in
         if case .request(let id, .hello) = message {
           received.add(message)
-          if let greeting {
+          let isUnanswered = unansweredGreetings.withLock { left in
+            left -= 1
+            return left >= 0
+          }
+          if isUnanswered {
+            peer.close()
+          } else if let greeting {
             peer.send(.failure(id: id, failure: greeting))
           } else {
             peer.reply(id, .welcome(welcome))

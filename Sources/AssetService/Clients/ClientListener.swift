@@ -118,7 +118,15 @@ final class ClientListener: @unchecked Sendable {
     // Another user is turned away before a byte is read, and who has too many before more is learnt of them.
     guard let (process, user) = try? Peer.credentials(of: socket.number), user == geteuid() else { return }
     do throws(ConnectionAdmission.Refusal) { try admission.admit(process) } catch { return refuse(socket, error) }
-    guard let peer = try? Peer(of: socket.number), peer.process == process else { return closed(process) }
+    let peer: Peer
+    do throws(SystemCallError) { peer = try Peer(of: socket.number) } catch {
+      closed(process)
+      return refuse(
+        socket,
+        .init(
+          message: "the service can't look at process \(process): \(error.description)",
+          remedy: "try again; 'outrider service health' says what the service lacks"))
+    }
     let id = ConnectionID(number: next)
     next += 1
     let share = shares[process] ?? ProcessShare(on: loop)

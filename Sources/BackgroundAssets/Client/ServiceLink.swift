@@ -13,6 +13,10 @@ final class ServiceLink: Sendable {
   /// Seconds that the service may take for an answer; control is another matter.
   static let maxAnswerSeconds = 60
   private static let maxRetryMilliseconds = 10_000
+  /// Milliseconds before each further greeting of a service that ended the connection instead of answering.
+  private static let pausesBeforeGreetingAgain: [UInt32] = [20, 100, 300]
+  /// Seconds after which none is sent any more.
+  private static let maxGreetingSeconds = 5
 
   struct Established: Sendable {
     let number: UInt64
@@ -129,18 +133,7 @@ final class ServiceLink: Sendable {
     try connecting.withLock { (_) throws(ServiceFailure) in
       // A request that failed with its connection is over before `lost` is called: the next one mustn't meet it again.
       if let established = state.withLock({ $0.established }), !established.session.isClosed { return established }
-      let number = state.withLock { state in
-        state.lastNumber += 1
-        return state.lastNumber
-      }
-      let session = try openSession(number)
-      let reply: Reply
-      do throws(ServiceFailure) {
-        reply = try session.requestBlocking(.hello(Hello(role: .app)), within: Self.maxAnswerSeconds)
-      } catch {
-        session.close()
-        throw error
-      }
+      let (number, session, reply) = try greet()
       guard case .welcome(let welcome) = reply, welcome.version == Hello.currentVersion else {
         session.close()
         throw .framework(
@@ -158,6 +151,28 @@ final class ServiceLink: Sendable {
         throw .framework(BAErrorCode.callerConnectionInvalid.rawValue, "the service closed the connection at once")
       }
       return established
+    }
+  }
+
+  /// A service that is about to end still takes connections. One that ends before its greeting is answered has carried nothing
+  /// out, and is made again.
+  private func greet() throws(ServiceFailure) -> (number: UInt64, session: ServiceSession, reply: Reply) {
+    var pauses = Self.pausesBeforeGreetingAgain[...]
+    let deadline = ContinuousClock.now + .seconds(Self.maxGreetingSeconds)
+    while true {
+      let number = state.withLock { state in
+        state.lastNumber += 1
+        return state.lastNumber
+      }
+      let session = try openSession(number)
+      do throws(ServiceFailure) {
+        return (number, session, try session.requestBlocking(.hello(Hello(role: .app)), within: Self.maxAnswerSeconds))
+      } catch {
+        let hasEnded = session.isClosed
+        session.close()
+        guard hasEnded, ContinuousClock.now < deadline, let pause = pauses.popFirst() else { throw error }
+        usleep(pause * 1000)
+      }
     }
   }
 

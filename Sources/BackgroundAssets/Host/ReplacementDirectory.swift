@@ -70,7 +70,10 @@ private struct RunFolder {
     return path
   }
 
+  /// Of an open file description: an extension may not call flock(2).
   private final class Lock: Sendable {
+    /// F_OFD_SETLK, which Swift doesn't see (fcntl(2)).
+    private static let setLock: CInt = 37
     private let descriptor = Mutex<CInt>(-1)
 
     /// Again where the extension has removed the folder in between, since that was another one.
@@ -78,8 +81,10 @@ private struct RunFolder {
       descriptor.withLock { descriptor in
         let opened = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard opened >= 0 else { return }
-        // Refused where the earlier descriptor has it already.
-        guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
+        var lock = Glibc.flock()
+        // What is open for reading is locked for that, and so is a folder.
+        lock.l_type = Int16(F_RDLCK)
+        guard fcntl(opened, Self.setLock, &lock) == 0 else {
           close(opened)
           return
         }

@@ -3,6 +3,8 @@ internal import LinuxSystem
 
 /// A lock (flock(2)) on a folder says that the process that made it is at work. Process ids don't: where hosts share a folder, one may be in
 /// a pid namespace in which nothing is known of the other. The kernel lets go when the process ends, however it ends.
+///
+/// What an extension has made is locked by another kind, F_OFD_SETLK: flock isn't among the calls that it may make.
 final class FolderLock: Sendable {
   enum State: Sendable, Equatable {
     case own
@@ -39,11 +41,18 @@ final class FolderLock: Sendable {
       let isThere =
         fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && UInt64(named.st_dev) == identity.device
         && UInt64(named.st_ino) == identity.inode
-      state = isThere ? .own : .taken
+      state = isThere && !Self.isReadLocked(number) ? .own : .taken
     } else {
       state = errno == EWOULDBLOCK ? .taken : .unavailable
     }
     folder = found
+  }
+
+  private static func isReadLocked(_ folder: Int32) -> Bool {
+    let getLock: Int32 = 36  // F_OFD_GETLK, which Swift doesn't see (fcntl(2)).
+    var lock = Glibc.flock()
+    lock.l_type = Int16(F_WRLCK)
+    return fcntl(folder, getLock, &lock) == 0 && Int32(lock.l_type) != F_UNLCK
   }
 
   /// Makes a folder and locks it. Another host may take it for a leftover between the two: then it has it, and the next

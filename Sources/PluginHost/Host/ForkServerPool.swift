@@ -157,7 +157,12 @@ final class ForkServerPool: @unchecked Sendable {
     }
     switch kind {
     case .bare(let kind): bare[kind] = fresh
-    case .walled: fresh.probe(runner: settings.runner)
+    case .walled(let preload):
+      fresh.probe(runner: settings.runner)
+      if let library = library(of: preload), !fresh.machine.hello.hasPreloaded {
+        logger.warning(
+          "\(library) can't be loaded; each plugin that needs Foundation loads it for itself, which takes longer")
+      }
     }
     return fresh
   }

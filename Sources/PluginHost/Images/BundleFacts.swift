@@ -13,10 +13,12 @@ package struct BundleFacts: Sendable {
 
   package init(readingFrom bundle: String) throws(HostError) {
     // As on iOS, or as on macOS; a bundle that has both is taken for the former.
-    let isDeep =
-      (try? Files.identity(of: bundle + "/Info.plist")) == nil
-      && (try? Files.identity(of: bundle + "/Contents/Info.plist")) != nil
-    let path = bundle + (isDeep ? "/Contents/Info.plist" : "/Info.plist")
+    let names = ["Info.plist", "Contents/Info.plist"]
+    guard let name = names.first(where: { !Self.isMissing("\(bundle)/\($0)") }) else {
+      throw .input("\(bundle): is a folder without an Info.plist; name an .appex, which has one, or an .so")
+    }
+    let isDeep = name != names[0]
+    let path = "\(bundle)/\(name)"
     // The bundle is anyone's: a FIFO in its place would keep the host waiting.
     let named = try RunPath(opening: path)
     try named.checkRegular()
@@ -44,5 +46,13 @@ package struct BundleFacts: Sendable {
       throw .input(
         "\(path): EXExtensionPointIdentifier is \(extensionPoint); it must be \(Self.requiredExtensionPoint)")
     }
+  }
+
+  /// One that can't be looked at is there, as far as this can tell.
+  private static func isMissing(_ path: String) -> Bool {
+    do throws(SystemCallError) {
+      _ = try Files.identity(of: path)
+      return false
+    } catch { return error.code == ENOENT }
   }
 }

@@ -203,7 +203,7 @@ extension Run {
     case .threadTold(let thread, let name): self.handle(.threadTold(thread, name: name))
     case .wildPointer(let pointer): note(lastWord: .wildPointer(pointer, call: machine.calledName))
     case .answered:
-      guard lane.rang() else { throw .unexpected("answered") }
+      guard lane.rang() else { throw .unexpected("'answered' out of turn") }
       takeAnswer()
     case .corruptQuestion: throw .unexpected("something else in the place of the host's question")
     case .ready: handle(.ready(id: id))

@@ -90,14 +90,14 @@ struct RunMachine {
     switch event {
     case .handleArrived, .ready, .wallsClosed: return handlePreparation(event)
     case .loaded(let image, let isUnchanged, let path, let id):
-      guard case .loading = phase, id == 1 else { return violate(.unexpected("loaded")) }
+      guard case .loading = phase, id == 1 else { return violate(.unexpected("'loaded' out of turn")) }
       // The mount pins the inode; its times show whether the file was written to since it was hashed.
       guard isUnchanged else { return end(Outcome(.loadFailed, "\(path) was changed while it was loaded")) }
       phase = .idle
       // The caller that waits for the load goes on while the sample is taken.
       return [.completeLoad(image), .becomeIdle(isBusy: isBusy)] + nextTurn
     case .loadFailed(let text, let id):
-      guard phase.isLoading, id == 1 else { return violate(.unexpected("loadFailed")) }
+      guard phase.isLoading, id == 1 else { return violate(.unexpected("'loadFailed' out of turn")) }
       return end(Outcome(.loadFailed, Printable.text(text, limit: 500)))
     case .returned(let result, let id): return returned(result, id)
     case .missing(let isData, let id):
@@ -135,7 +135,7 @@ struct RunMachine {
     case .gone(let verdict, let exhaustion, let exit):
       phase = .ending(.init(cause: verdict, stage: phase.stage ?? .idle, exhaustion: exhaustion))
       return [.report(verdict, exit)]
-    case .threadTold: return violate(.unexpected("threadTold"))
+    case .threadTold: return violate(.unexpected("'threadTold' out of turn"))
     case .reported, .threadsAsked, .threadsOverdue: return []
     }
   }
@@ -156,8 +156,8 @@ struct RunMachine {
       phase = .closingWalls(preparation)
       // The runner may be faster than its server's word of it.
       return preparation.hasHandle ? enterWalls(preparation.walls) : []
-    case (.ready, _): return violate(.unexpected("ready"))
-    case (.wallsClosed, _): return violate(.unexpected("wallsClosed"))
+    case (.ready, _): return violate(.unexpected("'ready' out of turn"))
+    case (.wallsClosed, _): return violate(.unexpected("'wallsClosed' out of turn"))
     default: return []
     }
   }
@@ -229,7 +229,7 @@ struct RunMachine {
     switch event {
     case .activityBegan: activities += 1
     case .activityEnded:
-      guard activities > 0 else { return violate(.unexpected("endActivity without an activity")) }
+      guard activities > 0 else { return violate(.unexpected("the end of an activity that hadn't begun")) }
       activities -= 1
     case .controlChanged(let isEngaged, let isWaiting): (isControlEngaged, isControlAwaited) = (isEngaged, isWaiting)
     default: break
@@ -244,7 +244,10 @@ struct RunMachine {
   // MARK: The end
 
   private mutating func violate(_ violation: ProtocolViolation) -> [RunEffect] {
-    end(Outcome(.protocolViolation, Printable.text("\(violation)", limit: 300)))
+    end(
+      Outcome(
+        .protocolViolation,
+        Printable.text("the plugin's channel brought what the host doesn't take: \(violation)", limit: 300)))
   }
 
   /// The first cause wins. The end is reported when the process is gone.

@@ -7,6 +7,9 @@ package import Sandbox
 package struct PolicyRecorder {
   package enum PathKind: Sendable, Equatable { case absent, file, folder }
 
+  /// Folders in which nothing is granted without a review.
+  package static let sensitiveFolders = GrantRefusal.sensitive
+
   /// What there is to know of this machine's paths.
   package struct Machine {
     package var kind: (String) -> PathKind

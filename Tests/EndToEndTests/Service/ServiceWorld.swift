@@ -113,10 +113,22 @@ final class ServiceWorld: @unchecked Sendable {
     process.withLock { $0 = service }
     let deadline = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < deadline, service.isRunning {
-      if let connection = try? ServiceConnection.connect(to: paths.socket) { return connection.close() }
+      if answers(service.processIdentifier) { return }
       usleep(5000)
     }
     throw Trouble(description: "no service: \(self.log)")
+  }
+
+  /// Whether it is this service that answers. That the socket takes connections says nothing: of a service that was killed
+  /// while it started another program, the child holds the socket until it has executed that, and what is taken there ends
+  /// with it.
+  private func answers(_ service: Int32) -> Bool {
+    guard let session = try? ServiceSession(ServiceConnection.connect(to: paths.socket)) else { return false }
+    defer { session.close() }
+    guard case .welcome(let welcome)? = try? session.requestBlocking(.hello(Hello(role: .operator))) else {
+      return false
+    }
+    return welcome.process == service
   }
 
   /// `kill -9`, and the service is gone when this returns.
