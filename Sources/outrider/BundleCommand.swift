@@ -18,7 +18,7 @@ struct BundleCommand: ParsableCommand {
 extension BundleCommand {
   struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Names every key and file of an app that isn't as it must be, all at once.",
+      commandName: "check", abstract: "Names every key and file of an app that isn't as it must be, all at once.",
       discussion: """
         This is the check that an installation makes. Nothing is installed, and nothing of the app is run. An app with \
         an error can't be installed; a warning prevents nothing.
@@ -64,6 +64,7 @@ extension BundleCommand {
 
   struct Create: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "create",
       abstract: "Puts an app together from an executable, an extension and what they are called.",
       usage: """
         outrider bundle create --executable <file> --extension <file>
