@@ -94,6 +94,8 @@ struct ExploreCommand: AsyncParsableCommand {
         throw Failure(64, "\(Printable.text(library)) exports no function '\(Printable.text(function, limit: 60))'")
       }
       if fuzz != nil {
+        // That has a host of its own, and an interrupt ends one.
+        started?.stop()
         try await fuzz(exploration)
       } else {
         try show(exploration, image, elf)
