@@ -69,7 +69,7 @@ import Testing
     #expect(symbol.errors.contains("symbol is missing"), "\(symbol.errors)")
     let folder = try Workspace.run(["call", ".", "x", "i32()"])
     let here = FileManager.default.currentDirectoryPath
-    #expect(folder.errors.contains("\(here)/Info.plist"), "\(folder.errors)")
+    #expect(folder.errors.contains("\(here): is a folder without an Info.plist"), "\(folder.errors)")
   }
 
   /// What a plugin says of itself costs it nothing of its record.
