@@ -43,6 +43,24 @@ import Testing
     try Self.expect(text, at: "docs/cli.md")
   }
 
+  @Test("every command that a message names is there") func named() throws {
+    let known = Set(try CommandTree.outrider().all().map { $0.words.dropFirst().joined(separator: " ") })
+    let families = Set(known.filter { $0.contains(" ") }.compactMap { $0.split(separator: " ").first.map(String.init) })
+    let sources = try #require(FileManager.default.enumerator(atPath: Workspace.root + "/Sources"))
+    var found = 0
+    for case let file as String in sources where file.hasSuffix(".swift") {
+      let text = try String(contentsOfFile: "\(Workspace.root)/Sources/\(file)", encoding: .utf8)
+      for match in text.matches(of: /'outrider ([a-z-]+)(?: ([a-z-]+))?/) where !match.1.hasPrefix("-") {
+        let (first, second) = (String(match.1), match.2.map(String.init))
+        let isInFamily = families.contains(first) && second.map { !$0.hasPrefix("-") } ?? false
+        let name = isInFamily ? "\(first) \(second ?? "")" : first
+        found += 1
+        #expect(known.contains(name), "\(file) names 'outrider \(name)'")
+      }
+    }
+    #expect(found > 20)
+  }
+
   @Test("docs/man has a page for outrider and each of its commands, and no other") func manual() throws {
     let outrider = try CommandTree.outrider()
     let names = outrider.shown.map { "outrider-" + $0.commandName }

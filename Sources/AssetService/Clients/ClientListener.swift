@@ -125,7 +125,7 @@ final class ClientListener: @unchecked Sendable {
         socket,
         .init(
           message: "the service can't look at process \(process): \(error.description)",
-          remedy: "try again; 'outrider service health' says what the service lacks"))
+          remedy: "try again; 'outrider doctor' says what the service lacks"))
     }
     let id = ConnectionID(number: next)
     next += 1
