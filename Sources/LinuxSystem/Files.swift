@@ -105,16 +105,21 @@ package enum Files {
     try names(in: directory, atMost: .max).sorted()
   }
 
-  /// As many as that, in no order.
-  package static func names(in directory: String, atMost limit: Int) throws(SystemCallError) -> [String] {
+  /// As many as that, in no order. `beginning`: only those that begin so; the others of a full folder cost little.
+  package static func names(
+    in directory: String, atMost limit: Int, beginning: String = ""
+  ) throws(SystemCallError) -> [String] {
     guard let stream = opendir(directory) else { throw SystemCallError("opendir", code: errno, subject: directory) }
     defer { closedir(stream) }
     var names: [String] = []
+    let length = beginning.utf8.count
     while names.count < limit, let entry = readdir(stream) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+          strncmp($0, beginning, length) == 0 ? String(cString: $0) : nil
+        }
       }
-      if name != ".", name != ".." { names.append(name) }
+      if let name, name != ".", name != ".." { names.append(name) }
     }
     return names
   }

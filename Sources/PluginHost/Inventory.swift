@@ -62,10 +62,11 @@ extension PluginHost {
   package func inventory() async -> Inventory {
     let server = await forkServerProcess()
     let below = ProcessFields.descendants(of: getpid())
-    let folders = (try? Files.names(in: Janitor.parent)) ?? []
+    let own = "\(Janitor.prefix)\(getpid())-"
+    let folders = (try? Files.names(in: Janitor.parent, atMost: .max, beginning: own)) ?? []
     return Inventory(
       descriptors: ((try? Files.names(in: "/proc/self/fd")) ?? []).count, processes: below.count,
-      cgroups: await cgroupCount(), folders: folders.filter { $0.hasPrefix("\(Janitor.prefix)\(getpid())-") }.count,
+      cgroups: await cgroupCount(), folders: folders.count,
       hostMemory: ProcessFields.anonymousBytes(of: getpid()),
       serverMemory: server.map {
         ([$0] + ProcessFields.descendants(of: $0)).map(ProcessFields.anonymousBytes).max() ?? 0

@@ -38,11 +38,25 @@ import Testing
     return (all, await longest)
   }
 
+  /// Makes names of a few files: ext4 looks at each inode that was freed in the last minutes before it takes another, so that
+  /// as many files would hold up whoever makes one meanwhile.
+  private static func fill(_ folder: String, _ count: Int) throws {
+    let namesPerFile = 10_000
+    for index in 0..<count {
+      let file = "\(folder)/\(index / namesPerFile * namesPerFile)"
+      let path = "\(folder)/\(index)"
+      let made =
+        index % namesPerFile == 0
+        ? close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)) : link(file, path)
+      try #require(made == 0, "\(path): \(errno)")
+    }
+  }
+
   @Test func aFullFolderIsRemoved() async throws {
     let host = try Workspace.host()
     let plugin = try await host.load("libc.so.6")
     let folder = plugin.container
-    for index in 0..<100_000 { close(open("\(folder)/\(index)", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)) }
+    try Self.fill(folder, 100_000)
     let (all, longest) = try await Self.watch(host) {
       // A caller that asks while it is being removed waits for that, too.
       async let other = plugin.end()
@@ -60,9 +74,7 @@ import Testing
     var plugins: [Plugin] = []
     for _ in 0..<2 {
       let plugin = try await host.load("libc.so.6")
-      for index in 0..<20_000 {
-        close(open("\(plugin.container)/\(index)", O_CREAT | O_WRONLY | O_CLOEXEC, 0o600))
-      }
+      try Self.fill(plugin.container, 20_000)
       folders.append(plugin.container)
       plugins.append(plugin)
     }

@@ -41,7 +41,7 @@ enum Janitor {
   }
 
   static func removeFolders(in parent: String) {
-    for name in (try? Files.names(in: parent)) ?? [] where name.hasPrefix(prefix) {
+    for name in (try? Files.names(in: parent, atMost: .max, beginning: prefix)) ?? [] {
       let path = "\(parent)/\(name)"
       guard name.dropFirst(prefix.count).split(separator: "-").count == 3,
         let identity = try? Files.identity(of: path), isOurs(identity),

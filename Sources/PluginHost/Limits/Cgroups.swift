@@ -109,7 +109,7 @@ final class Cgroups {
 
   /// Removes the directories of hosts that are gone, whose locks are free, and nothing else.
   private static func removeLeftovers(in parent: String) {
-    for name in (try? Files.names(in: parent)) ?? [] where name.hasPrefix("outrider-") {
+    for name in (try? Files.names(in: parent, atMost: .max, beginning: "outrider-")) ?? [] {
       let parts = name.split(separator: "-")
       guard parts.count == 4, let lock = try? FolderLock("\(parent)/\(name)"), lock.state == .own else { continue }
       for child in (try? Files.names(in: "\(parent)/\(name)")) ?? [] { rmdir("\(parent)/\(name)/\(child)") }

@@ -55,7 +55,7 @@ struct LimitProof {
   /// Removes what hosts left that were killed while they wrote. One that writes just now loses its own, and nothing by it:
   /// what this one writes says the same.
   private func sweep() {
-    for name in (try? Files.names(in: folder)) ?? [] where name.hasPrefix("limits-") { unlink("\(folder)/\(name)") }
+    for name in (try? Files.names(in: folder, atMost: .max, beginning: "limits-")) ?? [] { unlink("\(folder)/\(name)") }
   }
 
   private static func folder() -> String? {

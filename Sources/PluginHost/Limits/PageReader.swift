@@ -68,7 +68,7 @@ final class PageReader: Sendable {
   ) -> [FileIdentity: [UInt64]] {
     var broughtIn: [FileIdentity: [UInt64]] = [:]
     var turn = Turn(end: reading.end)
-    let installed = LibrarySearch.installed()
+    let installed = LoaderCache.current
     var waiting = libraries
     var seen = Set(libraries)
     while let path = waiting.popLast(), seen.count < Self.maxLibraries, !isOver(turn) {
@@ -82,7 +82,7 @@ final class PageReader: Sendable {
       for part in outline.loaded { ask(for: part.offset, part.length, of: file, &turn) }
       let folders = [PluginImage.directory(of: path)] + outline.runpath.filter { $0.isAbsolutePath }
       for name in outline.needed where !name.hasSlash {
-        let found = installed[name] ?? folders.map { "\($0)/\(name)" }.first(where: Files.exists)
+        let found = installed.paths(of: name).first ?? folders.map { "\($0)/\(name)" }.first(where: Files.exists)
         if let found = found.flatMap({ try? Files.real($0) }), seen.insert(found).inserted { waiting.append(found) }
       }
     }
