@@ -23,9 +23,9 @@ struct BenchCommand: AsyncParsableCommand {
 
       'leaks': what so many wakes leave of descriptors, processes, cgroups, folders and memory.
 
-      'neighbours': a plugin that is called each millisecond, alone, beside a process that computes, and beside each \
-      behaviour of a corpus of hostile plugins in the same host; how many times as long its slowest calls (p99) take beside \
-      them; the behaviours that slow it most.
+      'neighbours': a plugin that is called each millisecond, and now and then again and again, alone, beside a process \
+      that computes, and beside each behaviour of a corpus of hostile plugins in the same host; how many times as long \
+      its slowest calls (p99) take beside them; the behaviours that slow it most.
 
       EXAMPLES
         outrider bench wake SessionsDownloader.so -n 500

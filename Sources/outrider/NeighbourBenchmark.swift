@@ -4,8 +4,8 @@ internal import PluginHost
 internal import PolicyLab
 internal import Synchronization
 
-/// `outrider bench neighbours`: a plugin that is called each millisecond, alone, beside a process that computes, and beside each
-/// behaviour of a corpus in the same host.
+/// `outrider bench neighbours`: a plugin that is called each millisecond, and sometimes again and again, alone, beside a process
+/// that computes, and beside each behaviour of a corpus in the same host.
 struct NeighbourBenchmark {
   let host: PluginHost
   /// Of the corpus.
@@ -18,17 +18,33 @@ struct NeighbourBenchmark {
     let isSet = Atomic(false)
   }
 
+  /// Seconds that calls took.
+  private struct Calls {
+    /// Of those that came a millisecond after the last.
+    var apart: [Double] = []
+    /// Of those that followed the last at once.
+    var following: [Double] = []
+
+    static func += (calls: inout Calls, others: Calls) {
+      calls.apart += others.apart
+      calls.following += others.following
+    }
+  }
+
   private static let pause = Duration.milliseconds(1)
+  /// Each so many milliseconds several calls follow each other instead.
+  private static let betweenRows = 4
+  private static let row = 50
   /// Fewer say nothing of a behaviour's own p99, unless no more are asked for.
   private var fewest: Int { min(count, 100) }
-  private static let shown = 10
+  private static let shown = 6
 
   func run() async throws -> BenchmarkResult {
     let corpus = try CorpusOptions.corpus(in: folder)
     let runner = CorpusRunner(host: host, folder: folder, manifest: manifest)
     let plugin = try await host.load("libc.so.6")
-    var (alone, control, beside) = ([Double](), [Double](), [Double]())
-    var rows: [(name: String, seconds: [Double])] = []
+    var (alone, control, beside) = (Calls(), Calls(), Calls())
+    var rows: [(name: String, calls: Calls)] = []
     // What is compared is measured in turn, some of each between the rows.
     let portions = 20
     let progress = CorpusProgress(total: corpus.rows.count)
@@ -39,58 +55,81 @@ struct NeighbourBenchmark {
       control += try await Self.besideProcess(plugin, share)
       for row in corpus.rows[(corpus.rows.count * portion / portions)..<(corpus.rows.count * (portion + 1) / portions)]
       {
-        let seconds = try await self.beside(row, runner, plugin)
+        let calls = try await self.beside(row, runner, plugin)
         progress.advance()
-        beside += seconds
-        if seconds.count >= fewest { rows.append((row.name, seconds)) }
+        beside += calls
+        rows.append((row.name, calls))
       }
     }
     _ = await plugin.end()
     var result = BenchmarkResult()
-    result.microseconds = [
-      .init("call each millisecond, alone", alone), .init("beside a process that computes", control),
-      .init("beside \(corpus.rows.count) behaviours, one at a time", beside),
+    let measured = [
+      ("alone", alone), ("beside a process that computes", control),
+      ("beside \(corpus.rows.count) behaviours, one at a time", beside),
     ]
-    let usual = result.microseconds[0].p99
-    result.ratios = zip(["a process that computes", "the behaviours"], result.microseconds.dropFirst()).compactMap {
-      .init("p99 beside \($0) to p99 alone", $1.p99, to: usual)
+    let kinds = [
+      ("each millisecond", \Calls.apart, fewest),
+      ("that follows another", \.following, fewest * Self.row / Self.betweenRows),
+    ]
+    for (what, seconds, fewest) in kinds {
+      let figures = measured.map { BenchmarkResult.Figures("call \(what), \($0)", $1[keyPath: seconds]) }
+      let long = rows.filter { $0.calls[keyPath: seconds].count >= fewest }
+      let slowest = long.map { BenchmarkResult.Figures("call \(what), beside \($0.name)", $0.calls[keyPath: seconds]) }
+        .sorted { $0.p99 > $1.p99 }
+      result.microseconds += figures + slowest.prefix(Self.shown)
+      result.ratios += zip(["a process that computes", "the behaviours"], figures.dropFirst()).compactMap {
+        .init("call \(what): p99 beside \($0) to p99 alone", $1.p99, to: figures[0].p99)
+      }
+      result.counts += [
+        .init(name: "calls \(what) beside the behaviours", value: beside[keyPath: seconds].count, unit: ""),
+        .init(name: "behaviours with enough of these for a figure of their own", value: long.count, unit: ""),
+      ]
     }
-    let slowest = rows.map { BenchmarkResult.Figures("beside \($0.name)", $0.seconds) }.sorted { $0.p99 > $1.p99 }
-    result.microseconds += slowest.prefix(Self.shown)
-    result.counts = [
-      .init(name: "calls beside the behaviours", value: beside.count, unit: ""),
-      .init(name: "behaviours long enough for a figure of their own", value: rows.count, unit: ""),
-    ]
     return result
   }
 
-  private func beside(_ row: Corpus.Row, _ runner: CorpusRunner, _ plugin: Plugin) async throws -> [Double] {
+  private func beside(_ row: Corpus.Row, _ runner: CorpusRunner, _ plugin: Plugin) async throws -> Calls {
     let flag = Flag()
-    return try await withThrowingTaskGroup(of: [Double]?.self) { group in
+    // Since the last row it hasn't been called, so that its host has stopped it.
+    _ = try await Self.calls(plugin) { $0 < Self.betweenRows }
+    return try await withThrowingTaskGroup(of: Calls?.self) { group in
       group.addTask {
         defer { flag.isSet.store(true, ordering: .releasing) }
         _ = try await runner.run(row, of: "expected.tsv")
         return nil
       }
       group.addTask { try await Self.calls(plugin) { _ in !flag.isSet.load(ordering: .acquiring) } }
-      var found: [Double] = []
-      for try await part in group { found += part ?? [] }
+      var found = Calls()
+      for try await part in group { found += part ?? Calls() }
       return found
     }
   }
 
-  private static func calls(_ plugin: Plugin, while shouldContinue: (Int) -> Bool) async throws -> [Double] {
-    var found: [Double] = []
-    while shouldContinue(found.count) {
+  /// `shouldContinue` is asked with the number of calls a millisecond apart that were made.
+  private static func calls(_ plugin: Plugin, while shouldContinue: (Int) -> Bool) async throws -> Calls {
+    var found = Calls()
+    var turn = 0
+    while shouldContinue(found.apart.count) {
       try await Task.sleep(for: pause)
-      let start = BootClock.now
-      _ = try await plugin.call("abs", "i32(i32)", -5)
-      found.append((BootClock.now - start).inSeconds)
+      let first = try await time(plugin)
+      turn += 1
+      guard turn % betweenRows == 0 else {
+        found.apart.append(first)
+        continue
+      }
+      for _ in 0..<row { found.following.append(try await time(plugin)) }
     }
     return found
   }
 
-  private static func besideProcess(_ plugin: Plugin, _ share: Int) async throws -> [Double] {
+  /// Of one call.
+  private static func time(_ plugin: Plugin) async throws -> Double {
+    let start = BootClock.now
+    _ = try await plugin.call("abs", "i32(i32)", -5)
+    return (BootClock.now - start).inSeconds
+  }
+
+  private static func besideProcess(_ plugin: Plugin, _ share: Int) async throws -> Calls {
     let nothing = OwnedDescriptor(
       taking: try checkErrno("open", "/dev/null") { Glibc.open("/dev/null", O_RDWR | O_CLOEXEC) })
     // Ends with this command, also when that is killed. Foundation's Process was waited for without end here: it learns of the
