@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import LinuxSystem
 internal import PluginHost
 
 struct BenchCommand: AsyncParsableCommand {
@@ -66,7 +67,8 @@ struct BenchCommand: AsyncParsableCommand {
     let library = `extension` ?? ""
     if what != .neighbours, !library.isEmpty { _ = try PluginImage(opening: library) }
     let own = try manifest == nil ? Benchmark.smallManifest() : nil
-    let removeOwn: @Sendable () -> Void = { if let own { try? FileManager.default.removeItem(atPath: own.folder) } }
+    // At an interrupt this thread may remove it, too: neither stops where the other has removed something first.
+    let removeOwn: @Sendable () -> Void = { if let own { Files.removeTree(own.folder) } }
     defer { removeOwn() }
     let host = try SandboxOptions.parse([]).makeHost(cleanUp: removeOwn)
     defer { host.stop() }
