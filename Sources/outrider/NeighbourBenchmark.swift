@@ -81,8 +81,9 @@ struct NeighbourBenchmark {
         .init("call \(what): p99 beside \($0) to p99 alone", $1.p99, to: figures[0].p99)
       }
       result.counts += [
-        .init(name: "calls \(what) beside the behaviours", value: beside[keyPath: seconds].count, unit: ""),
-        .init(name: "behaviours with enough of these for a figure of their own", value: long.count, unit: ""),
+        .init(name: "call \(what): calls beside the behaviours", value: beside[keyPath: seconds].count, unit: ""),
+        .init(
+          name: "call \(what): behaviours with enough of them for a figure of their own", value: long.count, unit: ""),
       ]
     }
     return result
