@@ -55,7 +55,7 @@ import Testing
     let lines = try Self.compile(
       """
       sources=$(find "$root/Sources/BackgroundAssets" -name '*.swift') && mkdir own && \
-      package=$(grep -om1 '"-package-name","[^"]*"' "$root/.build/debug.yaml" | cut -d'"' -f4) && \
+      package=$(grep -om1 '"-package-name","[^"]*"' "$modules/../../../debug.yaml" | cut -d'"' -f4) && \
       \(own) \(features) -package-name "$package" -parse-as-library -emit-module -D DeploymentBefore27 -I "$modules" $sources \
       -o own/BackgroundAssets.swiftmodule && \
       cp "$modules"/{ExtensionFoundation,ServiceClient,ServiceProtocol}.swiftmodule own && \

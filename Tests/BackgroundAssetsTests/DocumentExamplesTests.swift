@@ -119,6 +119,8 @@ import Testing
     let process = TestProcess()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["swift", "package", "--package-path", folder.path, "describe", "--type", "json"]
+    // Where temporary files go, Swift Package Manager leaves the file of its lock.
+    process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.path]) { $1 }
     let (output, errors) = (Pipe.own(), folder.appendingPathComponent("errors"))
     FileManager.default.createFile(atPath: errors.path, contents: nil)
     process.standardOutput = output

@@ -5,7 +5,7 @@ import Testing
 /// Queues and tasks inside the walls: libdispatch asks /proc, which isn't there, and for urgency, which no plugin has.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct ConcurrencyTests {
   private static let library: String = {
-    let folder = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
+    let folder = ProcessFolder.path + "/\(UUID().uuidString)"
     let source = """
       import Dispatch
       import Foundation

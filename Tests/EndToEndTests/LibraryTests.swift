@@ -9,7 +9,7 @@ import Testing
 /// Which file is loaded, and what it finds beside it.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct LibraryTests {
   static func folder() throws -> String {
-    let path = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)"
+    let path = ProcessFolder.path + "/\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     return path
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Swift sources as one extension, or one app, linked against what `swift build` has made.
@@ -7,7 +8,7 @@ enum SwiftExtension {
     _ sources: [String: String], mode: String = "6", optimized: Bool = false, options: String = "", isApp: Bool = false
   ) throws -> String {
     let product = isApp ? "Sample" : "libSample.so"
-    let folder = NSTemporaryDirectory() + "outrider-extension-\(UUID().uuidString)"
+    let folder = ProcessFolder.path + "/extension-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for (name, text) in sources {
       try text.write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8)

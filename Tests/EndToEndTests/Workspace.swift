@@ -97,7 +97,7 @@ enum Workspace {
   }
 
   static func temporaryFile(_ content: String, suffix: String = ".json") throws -> String {
-    let path = NSTemporaryDirectory() + "outrider-test-\(UUID().uuidString)\(suffix)"
+    let path = ProcessFolder.path + "/\(UUID().uuidString)\(suffix)"
     try content.write(toFile: path, atomically: false, encoding: .utf8)
     return path
   }

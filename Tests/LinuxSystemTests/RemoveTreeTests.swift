@@ -1,10 +1,11 @@
 import Foundation
 import LinuxSystem
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RemoveTreeTests {
   private func folder() throws -> String {
-    try Files.temporaryDirectory(in: NSTemporaryDirectory(), prefix: "outrider-remove-")
+    try Files.temporaryDirectory(in: ProcessFolder.path, prefix: "remove-")
   }
 
   private func make(_ path: String, mode: Int = 0o700) throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestSupport
 
 @testable import AppBundles
 
@@ -8,7 +9,7 @@ import LinuxSystem
 final class Scratch: Sendable {
   let path: String
 
-  init() throws { path = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-bundles-") }
+  init() throws { path = try Files.temporaryDirectory(in: ProcessFolder.path, prefix: "bundles-") }
   deinit { Files.removeTree(path) }
 
   /// Everything below a folder, sorted; links with where they lead.

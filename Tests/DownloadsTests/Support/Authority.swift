@@ -1,5 +1,6 @@
 import DevelopmentOrigin
 import Foundation
+import TestSupport
 
 /// One authority for all tests, trusted by the file that it lies in.
 struct Authority {
@@ -13,8 +14,8 @@ struct Authority {
   private init() {
     do {
       authority = try CertificateAuthority()
-      path = "/tmp/outrider-test-ca-\(ProcessInfo.processInfo.processIdentifier).pem"
-      revocationPath = "/tmp/outrider-test-crl-\(ProcessInfo.processInfo.processIdentifier).pem"
+      path = ProcessFolder.path + "/authority.pem"
+      revocationPath = ProcessFolder.path + "/revoked.pem"
       try authority.revocationList().write(toFile: revocationPath, atomically: true, encoding: .utf8)
       try authority.pem.write(toFile: path, atomically: true, encoding: .utf8)
     } catch {

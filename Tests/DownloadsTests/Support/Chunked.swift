@@ -3,6 +3,7 @@ import DevelopmentOrigin
 import Foundation
 import Hashing
 import LinuxSystem
+import TestSupport
 import Testing
 
 @testable import Downloads
@@ -32,7 +33,7 @@ extension Harness {
 
   /// A folder with the staging directory of an app, as an earlier engine would have left it.
   static func folderWithStaging(app: String = "app") throws -> String {
-    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-downloads-")
+    let folder = try Files.temporaryDirectory(in: ProcessFolder.path, prefix: "downloads-")
     let staging = "\(folder)/.outrider/\(Destination.digest([app], length: 16))"
     try Files.makeDirectories(staging, mode: 0o700)
     return folder

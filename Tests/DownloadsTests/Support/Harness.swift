@@ -3,6 +3,7 @@ import Downloads
 import Foundation
 import LinuxSystem
 import Synchronization
+import TestSupport
 import Testing
 
 /// An engine with a journal and a folder, for one test.
@@ -18,7 +19,7 @@ final class Harness: Sendable {
     files: any FileOperations = SystemFiles(), store: (any DownloadJournal)? = nil,
     _ change: (inout EngineOptions) -> Void = { _ in }
   ) throws {
-    self.folder = try folder ?? Files.temporaryDirectory(in: "/tmp", prefix: "outrider-downloads-")
+    self.folder = try folder ?? Files.temporaryDirectory(in: ProcessFolder.path, prefix: "downloads-")
     self.journal = journal
     self.clock = clock
     self.files = files
