@@ -3,14 +3,25 @@
 import Glibc
 import PackageDescription
 
+// Not every SwiftPM takes unsafe flags from a dependency with a version, which it checks out itself.
+let isVersionedDependency = Context.packageDirectory.split(separator: "/").contains {
+  $0 == "checkouts" || $0 == "registry"
+}
+// A type that the compiler knows is asked for directly, and not by a name that the runtime reads, with a search through all
+// conformances for each of its requirements.
+let direct: [SwiftSetting] =
+  isVersionedDependency
+  ? [] : [.unsafeFlags(["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"])]
+
 // An asynchronous requirement that is nonisolated(nonsending) would take a class of the main actor off it for that method.
-let strictForClients: [SwiftSetting] = [
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-  .enableUpcomingFeature("ExistentialAny"),
-  .treatAllWarnings(as: .error),
-  .treatWarning("DeprecatedDeclaration", as: .warning),
-]
+let strictForClients: [SwiftSetting] =
+  direct + [
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .treatAllWarnings(as: .error),
+    .treatWarning("DeprecatedDeclaration", as: .warning),
+  ]
 let strict: [SwiftSetting] =
   [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault")

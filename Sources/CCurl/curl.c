@@ -68,9 +68,13 @@ static void fail(void) {
   _exit(127);
 }
 
+/* Its ABI has had this number since version 7.16 of 2006. */
+static void *open_library(void) { return dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL); }
+
+void oc_load_ahead(void) { open_library(); }
+
 static void load(void) {
-  /* Its ABI has had this number since version 7.16 of 2006. */
-  void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  void *library = open_library();
   if (library == NULL) fail();
 #define FIND(name) \
   if ((loaded_##name = (__typeof__(&name))dlsym(library, #name)) == NULL) fail();

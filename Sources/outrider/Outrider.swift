@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Downloads
 internal import Glibc
 internal import LinuxSystem
 
@@ -41,12 +42,11 @@ struct Outrider: AsyncParsableCommand {
   /// To look at all commands takes as long as to fetch a small file: that one is tried alone. Whatever is wrong with it, or
   /// is asked of it besides, is for the whole of them to say.
   private static func parsed() throws -> any ParsableCommand {
-    let arguments = CommandLine.arguments.dropFirst()
-    if arguments.first == "fetch", let command = try? FetchCommand.parse(Array(arguments.dropFirst())) {
-      return command
-    }
+    if isFetch, let command = try? FetchCommand.parse(Array(CommandLine.arguments.dropFirst(2))) { return command }
     return try parseAsRoot()
   }
+
+  private static var isFetch: Bool { CommandLine.arguments.dropFirst().first == "fetch" }
 
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.
   static func main() async {
@@ -73,6 +73,8 @@ struct Outrider: AsyncParsableCommand {
         of a file has to be UTF-8
         """)
     }
+    // On the other processor, while this one reads the command line.
+    if isFetch { CurlLibrary.loadAhead() }
     do {
       var command = try parsed()
       if var command = command as? any AsyncParsableCommand {

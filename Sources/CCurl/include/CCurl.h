@@ -85,6 +85,9 @@ static inline CURLMcode oc_multi_set_long(CURLM *multi, CURLMoption option, long
 
 static inline curl_version_info_data *oc_version(void) { return curl_version_info(CURLVERSION_NOW); }
 
+/* Loads it before its first use, for a command that will use it soon. Where it isn't there, nothing happens yet. */
+void oc_load_ahead(void);
+
 /* curl_url_get(3), whose handle is constant in some versions only. */
 CURLUcode oc_url_get(CURLU *url, CURLUPart part, char **text, unsigned flags);
 

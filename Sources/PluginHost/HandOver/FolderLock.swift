@@ -48,6 +48,9 @@ final class FolderLock: Sendable {
     folder = found
   }
 
+  /// A process that this one is starting has a copy of the descriptor until it executes its program: the lock doesn't wait for that.
+  deinit { if state == .own { flock(folder.number, LOCK_UN) } }
+
   private static func isReadLocked(_ folder: Int32) -> Bool {
     let getLock: Int32 = 36  // F_OFD_GETLK, which Swift doesn't see (fcntl(2)).
     var lock = Glibc.flock()
