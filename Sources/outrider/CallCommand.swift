@@ -46,11 +46,13 @@ struct CallCommand: AsyncParsableCommand {
       let printer = try tracing.printer(policy)
       let host = try sandbox.makeHost()
       defer { printer?.end() }
-      let (report, result) = try await perform(host, policy, values, printer?.trace)
+      let (report, result) = try await Interrupts.cancelling { [policy] in
+        try await perform(host, policy, values, printer?.trace)
+      }
       let places = await StackPlaces(report, host)
       host.stop()
       printer?.end()
-      Interrupts.yieldToHandler()
+      Interrupts.yieldToHandler { Output.report(report, places, policy, sandbox) }
       if sandbox.json {
         try JSONReport(report, places, policy: policy, options: sandbox, result: result).print()
       } else if let result {
@@ -101,7 +103,7 @@ struct CallCommand: AsyncParsableCommand {
     var report = await plugin.end()
     if case .entryPointMissing(let detail) = failure {
       report.outcome = Outcome(.entryPointMissing, detail)
-    } else if let failure, failure.report == nil {
+    } else if let failure, failure.report == nil, !Interrupts.isInterrupted {
       throw failure
     }
     return (report, result)

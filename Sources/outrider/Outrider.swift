@@ -39,10 +39,20 @@ struct Outrider: AsyncParsableCommand {
       PolicyCommand.self,
     ] + ServiceCommands.all)
 
-  /// To look at all commands takes as long as to fetch a small file: that one is tried alone. Whatever is wrong with it, or
-  /// is asked of it besides, is for the whole of them to say.
+  /// To look at all commands takes as long as to fetch a small file: these are tried alone. Whatever is wrong with one, or is
+  /// asked of it besides, is for the whole of them to say.
+  private static let triedAlone: [String: any ParsableCommand.Type] = [
+    "call": CallCommand.self, "fetch": FetchCommand.self, "run": RunCommand.self,
+  ]
+
   private static func parsed() throws -> any ParsableCommand {
-    if isFetch, let command = try? FetchCommand.parse(Array(CommandLine.arguments.dropFirst(2))) { return command }
+    let arguments = CommandLine.arguments.dropFirst()
+    // An argument of a call's may look like any option, and the version is every command's.
+    if let type = arguments.first.flatMap({ triedAlone[$0] }), !arguments.contains("--version"),
+      let command = try? type.parse(Array(arguments.dropFirst()))
+    {
+      return command
+    }
     return try parseAsRoot()
   }
 

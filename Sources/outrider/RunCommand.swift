@@ -58,14 +58,19 @@ struct RunCommand: AsyncParsableCommand {
       let policy = try development.policy(sandbox, `extension`, isTraced: tracing.trace)
       let prepared = try prepare(policy)
       let printer = try tracing.printer(policy)
-      let host = try sandbox.makeHost { prepared.manifest.remove() }
+      let host = try sandbox.makeHost {
+        prepared.manifest.remove()
+        Interrupts.sayInterrupted()
+      }
       defer { printer?.end() }
-      let (report, verdict, failure) = try await wake(host, policy, prepared, printer?.trace)
+      let (report, verdict, failure) = try await Interrupts.cancelling {
+        try await wake(host, policy, prepared, printer?.trace)
+      }
       let places = await StackPlaces(report, host)
       host.stop()
       printer?.end()
       prepared.manifest.remove()
-      Interrupts.yieldToHandler()
+      Interrupts.yieldToHandler { Output.report(report, places, policy, sandbox) }
       if sandbox.json {
         try JSONReport(report, places, policy: policy, options: sandbox, verdict: verdict).print()
       } else {

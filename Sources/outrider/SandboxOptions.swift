@@ -91,6 +91,7 @@ struct SandboxOptions: ParsableArguments {
     var hosts: [PluginHost] = []
     for _ in 0..<count { hosts.append(try PluginHost(configuration: configuration)) }
     Interrupts.onInterrupt { [hosts] in
+      Interrupts.endRunning()
       for host in hosts { host.stop() }
       cleanUp()
     }
@@ -194,10 +195,33 @@ enum Interrupts {
     Output.jsonFailure(interrupted.load(ordering: .relaxed), message)
   }
 
-  /// A thread that finds its run ended by the interrupt waits here for the handler's exit.
-  static func yieldToHandler() {
-    while interrupted.load(ordering: .relaxed) != 0 { pause() }
+  /// A thread that finds its run ended by the interrupt waits here for the handler's exit. `show`: what there was until then.
+  static func yieldToHandler(_ show: () -> Void = {}) {
+    guard isInterrupted else { return }
+    show()
+    shown.signal()
+    while true { pause() }
   }
+
+  /// Runs `body` in a task that an interrupt cancels: so its plugin ends with a report, which the command shows.
+  static func cancelling<Value: Sendable>(_ body: sending @escaping () async throws -> Value) async throws -> Value {
+    let task = Task { try await body() }
+    running.withLock { $0 = { task.cancel() } }
+    return try await task.value
+  }
+
+  /// Ends what is run, and waits for what it comes to, a second at most.
+  static func endRunning() {
+    guard let cancel = running.withLock({ $0 }) else { return }
+    cancel()
+    _ = shown.wait(timeout: .now() + .seconds(1))
+  }
+
+  private static let running = Mutex<(@Sendable () -> Void)?>(nil)
+  private static let shown = DispatchSemaphore(value: 0)
+
+  /// Whether an interrupt is being answered.
+  static var isInterrupted: Bool { interrupted.load(ordering: .relaxed) != 0 }
 
   /// Written before the first signal can arrive, on one thread.
   nonisolated(unsafe) private static var sources: [any DispatchSourceSignal] = []

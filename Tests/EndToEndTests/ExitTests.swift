@@ -62,6 +62,53 @@ import Testing
     #expect(end.errors.contains("interrupted before there was a result"), "\(end)")
   }
 
+  @Test(
+    "what a plugin has said and was denied when it is interrupted is shown, whatever it was doing",
+    arguments: [
+      "call ./talk.so talk 'i32()'", "call ./talk.so spin 'i32()'", "call ./begin.so f 'void()'",
+      "run ./begin.so --request install --manifest talk.so",
+    ])
+  func interruptedReport(_ words: String) throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let say = """
+      #include <fcntl.h>
+      #include <stdio.h>
+      #include <stdlib.h>
+      #include <unistd.h>
+      static void say(void) {
+        char path[4096];
+        puts("said so far");
+        fflush(stdout);
+        open("/etc/shadow", O_RDONLY);
+        snprintf(path, sizeof path, "%s/ready", getenv("HOME"));
+        open(path, O_CREAT | O_WRONLY, 0600);
+      }
+      """
+    try LibraryTests.compile(
+      say + "\nint talk(void) { say(); for (;;) sleep(1); }\nint spin(void) { say(); for (;;) {} }\n", "-o talk.so",
+      in: folder)
+    try LibraryTests.compile(
+      say + "\n__attribute__((constructor)) static void begin(void) { say(); for (;;) sleep(1); }\n", "-o begin.so",
+      in: folder)
+    let end = try Workspace.run(
+      [
+        "-c",
+        """
+        cd '\(folder)' && mkdir container && chmod 777 container
+        '\(Workspace.outrider)' \(words) --container container --observe --wall 50s --cpu 50s &
+        until [ -e container/ready ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+        kill -TERM $!
+        wait $!
+        """,
+      ], program: "/bin/bash")
+    #expect(end.status == 143 && end.output.isEmpty, "\(end)")
+    #expect(end.errors.contains("cancelled: the caller gave up the "), "\(end)")
+    #expect(end.errors.contains("said so far"), "\(end)")
+    #expect(end.errors.contains("denied by files: open"), "\(end)")
+    #expect(end.errors.contains("interrupted before there was a result"), "\(end)")
+  }
+
   @Test("the service runs none") func service() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
