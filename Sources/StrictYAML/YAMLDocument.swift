@@ -5,7 +5,7 @@ package import Yams
 package struct YAMLDocument {
   static let longest = 1 << 20
   /// A mapping whose keys are aliases is hashed with all that they stand for: a few lines can take for ever. No such file
-  /// needs an alias, but comments may hold a word in asterisks.
+  /// needs an alias, but comments may hold a word in asterisks, and texts a pattern.
   private static let maxAliases = 8
 
   package let root: Node
@@ -74,12 +74,25 @@ package struct YAMLDocument {
     return nil
   }
 
+  /// Whether a node may begin behind it (5.3, 5.4 and 5.5 of YAML 1.2.2).
+  private static func isBeforeNode(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case " ", "\t", "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}", "[", "{", ",", ":", "?", "-": true
+    default: false
+    }
+  }
+
+  private static func isOfName(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.isAlphabetic || scalar == "_" || scalar == "-" || ("0"..."9").contains(scalar)
+  }
+
   /// What has to be refused before a parser looks at it.
   private static func rejectionReason(for text: String, noun: String) -> (line: Int, column: Int, message: String)? {
     var line = 1
     var column = 1
-    var aliases = 0
-    var last: Unicode.Scalar = "\n"
+    // Without an anchor no alias is more than a mistake, which the parser finds.
+    var (aliases, anchors) = (0, 0)
+    var (beforeLast, last): (Unicode.Scalar, Unicode.Scalar) = ("\n", "\n")
     for scalar in text.unicodeScalars {
       switch scalar.value {
       case 0x0a:
@@ -96,12 +109,14 @@ package struct YAMLDocument {
           line, column, "the character U+\(String(scalar.value, radix: 16, uppercase: true)) isn't allowed in YAML"
         )
       }
-      if last == "*", scalar.properties.isAlphabetic || scalar == "_" || scalar == "-" || ("0"..."9").contains(scalar) {
-        aliases += 1
-        if aliases > maxAliases { return (line, max(column - 1, 1), "\(noun) has no anchors (&) and no aliases (*)") }
+      if last == "*" || last == "&", Self.isBeforeNode(beforeLast), Self.isOfName(scalar) {
+        if last == "*" { aliases += 1 } else { anchors += 1 }
+        if aliases > maxAliases, anchors > 0 {
+          return (line, max(column - 1, 1), "\(noun) has no anchors (&) and no aliases (*)")
+        }
       }
       column += 1
-      last = scalar
+      (beforeLast, last) = (last, scalar)
     }
     return nil
   }

@@ -225,6 +225,8 @@ struct ExploreCommand: AsyncParsableCommand {
       let found = outcomes.now
       if !found.classes.isEmpty { try? command.show(found, of: name, parsed) }
       Output.note("interrupted after \(found.count) of \(count) calls")
+      // Nothing where its classes were shown.
+      Interrupts.sayInJSON()
     }
     defer { host.stop() }
     for attempt in 0..<count {

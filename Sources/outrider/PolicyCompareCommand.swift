@@ -42,7 +42,8 @@ struct PolicyCompareCommand: AsyncParsableCommand {
       var sides: [LibraryComparison.Side] = []
       var names: [String] = []
       for (library, image) in zip([old, new], images) {
-        let (attempt, base) = try RecordingAttempt.tests(files, nil, library: library)
+        let (attempt, base) = try RecordingAttempt.tests(
+          files, nil, library: library, stop: Interrupts.sayInterrupted)
         defer { attempt.end() }
         let (recording, why) = try await attempt.record(from: base, bounds: bounds)
         if let why { Output.note("\(Printable.text(library, limit: 400)) doesn't come to its end: \(why)") }

@@ -157,7 +157,7 @@ struct PolicyRecordCommand: AsyncParsableCommand {
       try write(recording, words)
     }
     summarize(recording)
-    guard let why else { return recording.denials.isEmpty ? 0 : 1 }
+    guard let why else { return recording.denials.isEmpty && recording.droppedDenials == 0 ? 0 : 1 }
     Output.error("it didn't come to its end: \(why)")
     let failed = recording.observed.first { $0.outcome.kind != .returned && !$0.endsAsExpected }
     return failed?.outcome.kind.exitStatus ?? 1
@@ -171,6 +171,9 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     for row in recording.failedConnections { Output.note(Printable.text(PolicyText.failure(of: row), limit: 400)) }
     for (path, reason) in recording.refused {
       Output.note("not granted: \(Printable.text(path, limit: 400)); \(reason)")
+    }
+    if recording.droppedDenials > 0 {
+      Output.note("\(recording.droppedDenials) more denials than a report keeps: what they were of isn't known")
     }
     let since = recording.grantedSince.count
     if since > 0 {

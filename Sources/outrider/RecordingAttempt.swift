@@ -101,22 +101,27 @@ struct RecordingAttempt {
       let rest = Array(words.dropFirst())
       return words[0] == "call" ? try call(rest, interim, stop) : try wake(rest, interim, stop)
     default:
-      if words[0].hasPrefix("-") { throw Failure(64, "'\(words[0])' comes before 'call', 'run' or the test files") }
+      if words[0].hasPrefix("-") {
+        throw Failure(64, "'\(words[0])' isn't an option of record; see 'outrider policy record --help'")
+      }
       return try tests(words, policy, interim: interim, stop: stop)
     }
   }
 
-  private static func refuse(_ development: DevelopmentOptions, _ tracing: TraceOptions) throws {
+  private static func refuse(
+    _ sandbox: SandboxOptions, _ development: DevelopmentOptions, _ tracing: TraceOptions
+  ) throws {
     if let option = development.option ?? tracing.option {
       throw Failure(64, "\(option): what is recorded is a run as it will be; leave it out")
     }
+    if sandbox.json { throw Failure(64, "--json: what is recorded is a policy, which is YAML; leave it out") }
   }
 
   private static func call(
     _ words: [String], _ interim: Interim<Recording?>, _ stop: @escaping @Sendable () -> Void
   ) throws -> (RecordingAttempt, Policy) {
     let command = try parsed(CallCommand.self, words)
-    try refuse(command.development, command.tracing)
+    try refuse(command.sandbox, command.development, command.tracing)
     let base = try command.sandbox.makePolicy()
     var checked = base
     _ = try command.values(&checked)
@@ -136,7 +141,7 @@ struct RecordingAttempt {
     _ words: [String], _ interim: Interim<Recording?>, _ stop: @escaping @Sendable () -> Void
   ) throws -> (RecordingAttempt, Policy) {
     let command = try parsed(RunCommand.self, words)
-    try refuse(command.development, command.tracing)
+    try refuse(command.sandbox, command.development, command.tracing)
     let base = try command.sandbox.makePolicy()
     let prepared = try command.prepare(base)
     let host = try command.sandbox.makeHost {

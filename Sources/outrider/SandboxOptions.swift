@@ -190,10 +190,13 @@ enum Interrupts {
 
   /// What a command says that has nothing else to show for it.
   static func sayInterrupted() {
-    let message = "interrupted before there was a result"
-    Output.error(message)
-    Output.jsonFailure(interrupted.load(ordering: .relaxed), message)
+    Output.error(withoutResult)
+    sayInJSON()
   }
+
+  static func sayInJSON() { Output.jsonFailure(interrupted.load(ordering: .relaxed), withoutResult) }
+
+  private static let withoutResult = "interrupted before there was a result"
 
   /// A thread that finds its run ended by the interrupt waits here for the handler's exit. `show`: what there was until then.
   static func yieldToHandler(_ show: () -> Void = {}) {

@@ -35,6 +35,10 @@ import Testing
     recorder.record(wall: "seccomp", operation: "ioctl", target: "0")
     #expect(recorder.denials.first?.count == 2)
     #expect(recorder.denials.map(\.target) == (0..<DenialRecorder.maxRows).map(String.init), "in their order")
+    for index in 0..<5000 { recorder.record(wall: "files", operation: "openat", target: "/nosuch/\(index)") }
+    recorder.record(wall: "limits", operation: "clone", target: "")
+    #expect(recorder.denials.count == DenialRecorder.maxRows + DenialRecorder.maxFileRows + 1)
+    #expect(recorder.denials.last?.operation == "clone", "each wall has room of its own")
   }
 }
 

@@ -27,6 +27,18 @@ import Testing
   private static let socket = Observed.Denial(wall: "seccomp", call: "socket", target: "0x2, 0x1, 0x0")
 
   @Test(
+    "what may hide among denials that weren't kept isn't known not to be there",
+    arguments: [
+      ("no denials", false), ("allow /etc/passwd", false), ("allow write /etc", false), ("returned 42", true),
+    ])
+  func denialsThatWerentKept(_ text: String, _ holds: Bool) throws {
+    var observed = Self.observed()
+    observed.droppedDenials = 3
+    let why = try PolicyLab.Expectation(parsing: text).mismatch(with: observed)
+    #expect(holds ? why == nil : why == "it can't be told: 3 more denials than a report keeps")
+  }
+
+  @Test(
     "an expectation holds where it was seen, and says what was seen where it doesn't",
     arguments: [
       ("returned", observed(), true), ("returned 42", observed(), true), ("returned 43", observed(), false),

@@ -105,6 +105,22 @@ import Testing
     #expect(try Policy(parsing: String(long.prefix(1 << 20)), file: "p.yaml") == Policy())
   }
 
+  @Test("an asterisk within a text is no alias, however many there are") func takesPatterns() throws {
+    let rows = (0..<40).map { "    - {path: \"/etc/x*\($0)\", missing: skip}\n    - '/srv/ *a\($0)'\n" }.joined()
+    let policy = try Policy(parsing: "version: 2\nfiles:\n  read:\n" + rows, file: "p.yaml")
+    #expect(policy.patterns.count == 80)
+  }
+
+  @Test("no way to write an alias goes round the bound", arguments: [", ", ",", ",\t", ",\r\n", ",\u{2028} "])
+  func refusesBombs(_ separator: String) throws {
+    var bomb = "version: 1\na0: &a0 [x, x]\n"
+    for level in 1..<30 {
+      let keys = Array(repeating: "*a\(level - 1)", count: 3).joined(separator: separator)
+      bomb += "a\(level): &a\(level) {[\(keys)]: 1}\n"
+    }
+    #expect(try #require(failure(bomb)).message.contains("aliases"))
+  }
+
   @Test(.timeLimit(.minutes(1))) func refusesBombs() throws {
     // Each level's key stands for three of the one before: 3^30 nodes to hash.
     var bomb = "version: 1\na0: &a0 [x, x]\n"

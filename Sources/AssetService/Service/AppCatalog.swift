@@ -2,6 +2,7 @@ internal import AppBundles
 internal import AssetModel
 internal import AssetStore
 internal import Basics
+internal import LinuxSystem
 internal import Logging
 internal import ServiceMachines
 internal import ServiceProtocol
@@ -43,6 +44,16 @@ final class AppCatalog {
     return found
   }
 
+  /// The groups that this app has and no other one, in any version.
+  private func ownGroups(of app: String) -> Set<String> {
+    func groups(_ versions: [String: PlacedApp]) -> Set<String> {
+      Set(versions.values.flatMap(\.description.appGroups))
+    }
+    return placed.reduce(into: groups(placed[app] ?? [:])) { own, other in
+      if other.key != app { own.subtract(groups(other.value)) }
+    }
+  }
+
   // MARK: Actions
 
   func place(_ app: String, _ version: String) async -> AppLifecycle.Event {
@@ -64,7 +75,10 @@ final class AppCatalog {
     await Task.detached { [bundles] in bundles.sweep(app) }.value
   }
 
+  /// Its groups go before its bundle: a service that is killed between the two still knows which they are.
   func remove(_ app: String) async {
+    let groups = ownGroups(of: app).filter(Containers.isValid).map { "\(plan.groups)/\($0)" }
+    await Task.detached { for group in groups { Files.removeTree(group) } }.value
     do {
       try await Task.detached { [bundles] in try bundles.remove(app) }.value
     } catch {

@@ -94,13 +94,15 @@ struct ResponseInterpreter {
 
   /// nil: the body is wanted.
   mutating func plan() -> ResponsePlan? {
+    // Whoever answers anything but a challenge, a refusal or another place has taken the credential or hasn't looked at it: the
+    // next challenge isn't its refusal.
+    if hasAnswered, !(300..<400).contains(head.status), ![401, 403, 407].contains(head.status) {
+      record.history.challenges = 0
+    }
     switch head.status {
     case 301, 302, 303, 307, 308: return redirected()
     case 401, 407: return .challenged
-    case 200, 206, 412, 416:
-      // Access was granted, so the answer was right: another challenge after the next cut isn't a refusal.
-      if hasAnswered { record.history.challenges = 0 }
-      return content()
+    case 200, 206, 412, 416: return content()
     case 304:
       guard let known else { return .problem(.status(head.status), retryAfter: nil) }
       return .unchanged(known)

@@ -1,7 +1,7 @@
 internal import Basics
 
 /// Counts what was denied. A plugin that tries a million times costs one row, and a million different things cost as
-/// many rows as a report has room for.
+/// many rows as a report has room for. Each wall has its own: a million missing files hide no refused call.
 struct DenialRecorder {
   private struct Key: Hashable {
     var wall: String
@@ -22,8 +22,10 @@ struct DenialRecorder {
     var rule: String?
   }
 
-  static let maxRows = 256
+  /// Of each wall; of files more, since a library may look for its own in hundreds of places.
+  static let (maxRows, maxFileRows) = (256, 1024)
   private var rows: [Key: Row] = [:]
+  private var rowsByWall: [String: Int] = [:]
   private var order: [Key] = []
   private(set) var dropped = 0
   /// All of them, by the wall that stopped them.
@@ -50,7 +52,7 @@ struct DenialRecorder {
       rows[key] = Row(
         count: row.count + 1, writes: row.writes || denial.writes,
         mayHaveChanged: row.mayHaveChanged || denial.mayHaveChanged, rule: row.rule ?? denial.rule)
-    } else if rows.count < Self.maxRows {
+    } else if makeRoom(for: denial.wall) {
       rows[key] = Row(count: 1, writes: denial.writes, mayHaveChanged: denial.mayHaveChanged, rule: denial.rule)
       order.append(key)
     } else {
@@ -63,10 +65,16 @@ struct DenialRecorder {
     let key = Key(denial)
     let before = rows[key]?.count ?? 0
     countsByWall[denial.wall, default: 0] += max(denial.count - before, 0)
-    guard before > 0 || rows.count < Self.maxRows else { return drop(denial.count) }
+    guard before > 0 || makeRoom(for: denial.wall) else { return drop(denial.count) }
     if before == 0 { order.append(key) }
     rows[key] = Row(
       count: max(denial.count, before), writes: denial.writes, mayHaveChanged: denial.mayHaveChanged, rule: denial.rule)
+  }
+
+  private mutating func makeRoom(for wall: String) -> Bool {
+    guard rowsByWall[wall, default: 0] < (wall == "files" ? Self.maxFileRows : Self.maxRows) else { return false }
+    rowsByWall[wall, default: 0] += 1
+    return true
   }
 
   /// Counts so many more without their names.

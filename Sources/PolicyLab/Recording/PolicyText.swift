@@ -200,8 +200,9 @@ package struct PolicyText {
     for row in recording.failedConnections {
       lines.append("# in the last round: \(comment(Self.failure(of: row), 400))")
     }
-    let dropped = recording.observed.reduce(0) { $0 + $1.droppedDenials }
-    if dropped > 0 { lines.append("# \(dropped) further denials weren't kept") }
+    if recording.droppedDenials > 0 {
+      lines.append("# \(recording.droppedDenials) more denials in the last round than a report keeps")
+    }
     return lines
   }
 

@@ -127,6 +127,9 @@ package struct Recording: Sendable {
     return all
   }
 
+  /// Denials of the last round beyond the most that a report keeps.
+  package var droppedDenials: Int { observed.reduce(0) { $0 + $1.droppedDenials } }
+
   /// What the last round was denied and the policy grants, under which nothing has been run yet.
   package var grantedSince: [Observed.Denial] { observed.flatMap(\.refusals).filter(isGrantedSince) }
 

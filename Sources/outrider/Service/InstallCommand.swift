@@ -112,11 +112,13 @@ struct UninstallCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "uninstall", abstract: "Removes an app with its downloads, settings and groups.",
     discussion: """
-      A group that another app has as well stays. An app that runs isn't removed.
+      A group that another app has as well stays, with its files. An app that runs isn't removed.
 
       EXAMPLE
         outrider uninstall com.example.sessions
       """)
+
+  private static let (looks, pause) = (500, Duration.milliseconds(20))
 
   @Argument(help: ArgumentHelp("The app's identifier.", valueName: "id"), completion: .apps) var id: String
   @OptionGroup var service: ServiceOptions
@@ -126,7 +128,18 @@ struct UninstallCommand: AsyncParsableCommand {
     do {
       let service = try await ServiceOperator.connect(try service.place())
       _ = try await service.ask(.uninstall(app: id))
-      if json { try Output.json(["uninstalled": id]) } else { Output.note("\(Printable.text(id)) is removed") }
+      // The answer says that it will be: there may be many files.
+      var isThere = true
+      for _ in 0..<Self.looks where isThere {
+        guard case .apps(let apps) = try await service.ask(.apps(app: nil)) else { break }
+        isThere = apps.contains { $0.identifier == id }
+        if isThere { try await Task.sleep(for: Self.pause) }
+      }
+      if json {
+        try Output.json(["uninstalled": id])
+      } else {
+        Output.note("\(Printable.text(id)) is \(isThere ? "still being removed: see 'outrider apps'" : "removed")")
+      }
       Exit.leave(0)
     } catch {
       Exit.with(error)

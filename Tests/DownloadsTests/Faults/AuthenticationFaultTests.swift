@@ -42,6 +42,22 @@ import Testing
     #expect(counts.withLock { $0.count >= 5 && $0.allSatisfy { $0 == 0 } }, "\(counts.withLock { $0 })")
   }
 
+  @Test(
+    "F-39 a server that fails or has no such file yet refuses no credential", arguments: [404, 408, 429, 500, 503])
+  func failsBetween(status: Int) async throws {
+    let counts = Mutex<[Int]>([])
+    let trial = try await Trial.run(
+      configure: { $0.authentication = .basic(user: "user", password: "pass") },
+      options: {
+        $0.answerChallenge = { challenge in
+          counts.withLock { $0.append(challenge.previousFailureCount) }
+          return challenge.previousFailureCount == 0 ? .credential(user: "user", password: "pass") : .cancel
+        }
+      }, reply: { _, nth in nth <= 2 ? .with { $0.status = status } : nil })
+    #expect(trial.isFinished, "\(trial.end)")
+    #expect(counts.withLock { $0 } == [0, 0], "asked again, and not as one who was refused")
+  }
+
   @Test("F-39 a refused credential is told from none", arguments: [true, false]) func refused(hasOne: Bool) async throws
   {
     let trial = try await Trial.run(

@@ -207,7 +207,7 @@ import Testing
     #expect(try await world.summary()?.gate.reason.contains("manifest") == true)
   }
 
-  @Test("What is uninstalled leaves nothing behind but its shared container")
+  @Test("What is uninstalled leaves nothing behind, its groups included, and can come again")
   func uninstalls() async throws {
     let world = try ServiceWorld()
     world.publish(Self.sessions)
@@ -219,8 +219,7 @@ import Testing
     try await world.wait("it is gone") { try await world.summary() == nil }
     #expect(!FileManager.default.fileExists(atPath: "\(world.paths.apps)/\(ServiceWorld.app)"))
     #expect(try await world.downloads().isEmpty)
-    // And can come again, with everything.
-    try FileManager.default.removeItem(atPath: world.shelf)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: world.paths.groups).isEmpty)
     _ = try await world.install(world.bundle())
     try await world.waitUntilOpen()
     try await world.waitUntilShelved(Self.sessions)
