@@ -1,4 +1,5 @@
 package import AssetModel
+internal import Basics
 package import HostProtocol
 internal import LinuxSystem
 package import PluginHost
@@ -62,7 +63,7 @@ package struct Observed: Sendable {
     text = result.flatMap { Returned.text(of: $0.value) }
     outputs = result?.out ?? []
     denials = report.denials.map { denial in
-      var row = Denial(denial, exists: Files.exists)
+      var row = Denial(denial, exists: Files.exists, isNamed: { Files.isNamed($0) ?? true })
       if let policy, !row.isAbsent { row.remedy = Remedy(for: denial, under: policy).text }
       return row
     }
@@ -87,11 +88,19 @@ extension Observed {
 }
 
 extension Observed.Denial {
-  init(_ denial: RunReport.Denial, exists: (String) -> Bool) {
+  /// `isNamed`: as `exists`, but of a link itself.
+  init(_ denial: RunReport.Denial, exists: (String) -> Bool, isNamed: (String) -> Bool) {
     (wall, call, target) = (denial.wall, denial.operation, denial.path ?? denial.target)
     (count, writes) = (denial.count, denial.writes)
     // What isn't UTF-8 can't be asked for.
-    isAbsent = wall == "files" && !writes && !exists(target) && !target.unicodeScalars.contains("\u{fffd}")
+    guard wall == "files", !target.unicodeScalars.contains("\u{fffd}") else { return }
+    isAbsent =
+      if writes {
+        // Something can be made wherever there is a folder for it.
+        !exists(target) && !(target.parentFolder.map(exists) ?? true)
+      } else {
+        SystemCalls.linkReaders.contains(call) ? !isNamed(target) : !exists(target)
+      }
   }
 }
 

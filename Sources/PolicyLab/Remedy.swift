@@ -31,6 +31,8 @@ package struct Remedy: Sendable, Equatable {
     /// Without symbolic links; the path itself where it leads to nothing.
     package var real: (String) -> String = { $0 }
     package var isDevice: (String) -> Bool = { _ in false }
+    /// Of the path itself, wherever it leads.
+    package var isLink: (String) -> Bool = { _ in false }
     /// The link on the way to a path that a plugin may have put there.
     package var plantedLink: (String, Policy) -> String? = { _, _ in nil }
 
@@ -42,6 +44,7 @@ package struct Remedy: Sendable, Equatable {
       machine.isDevice = { path in
         Files.mode(of: path).map { [S_IFCHR, S_IFBLK].contains($0 & S_IFMT) } ?? false
       }
+      machine.isLink = { Files.link($0) != nil }
       machine.plantedLink = { PluginHost.plantedLink(on: $0, under: $1) }
       return machine
     }
@@ -79,7 +82,7 @@ package struct Remedy: Sendable, Equatable {
     case _ where SocketPairs.areMade(by: denial.operation, denial.target) && !policy.hasNetwork:
       self = Self.network(
         policy, "gives it two ends of a TCP connection within its run; it can connect to nothing else")
-    case _ where Observed.Denial(denial) { _ in true }.wantsWrittenCode:
+    case _ where Observed.Denial(denial, exists: { _ in true }, isNamed: { _ in true }).wantsWrittenCode:
       self = Remedy(line: WrittenCodeSearch.line, words: "lets it run code that it has written itself")
     case _ where SocketPairs.isConnecting(denial.operation, denial.target) && !policy.hasNetwork:
       self = Self.network(
@@ -163,6 +166,12 @@ package struct Remedy: Sendable, Equatable {
       return machine.isFolder(path) == false
         ? Remedy(line: execution(of: path), words: "lets it start that program, which may do what the plugin may")
         : Remedy(line: nil, words: "it isn't on this machine either, as a file")
+    }
+    if SystemCalls.linkReaders.contains(denial.operation), machine.isLink(path), let folder = path.parentFolder,
+      folder != "/"
+    {
+      // By the link's own name a plugin has what it leads to.
+      return Remedy(line: files("list", folder), words: "shows where that link leads, and the names in its folder")
     }
     return denial.writes ? change(path, denial, policy, machine) : reading(path, machine)
   }

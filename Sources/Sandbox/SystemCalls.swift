@@ -73,6 +73,9 @@ package enum SystemCalls {
     "chdir", "getxattr", "lgetxattr", "listxattr", "llistxattr",
   ]
 
+  /// What asks where a link leads: the link, and not what it leads to.
+  package static let linkReaders: Set<String> = ["readlink", "readlinkat"]
+
   /// Whether such a call makes a file: without O_CREAT and O_TMPFILE its mode is whatever the register held.
   package static func makesFile(_ name: String, flags: UInt64) -> Bool { name == "creat" || flags & 0o20_000_100 != 0 }
 

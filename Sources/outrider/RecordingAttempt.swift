@@ -75,6 +75,7 @@ struct RecordingAttempt {
       return try? PatternExpansion.resolved(policy).read
     }
     machine.hops = { LinkHops.all(from: $0, link: Files.link) }
+    machine.isLink = { Files.link($0) != nil }
     machine.isDevice = { path in (try? Files.identity(of: path))?.isDevice ?? false }
     return machine
   }

@@ -21,6 +21,36 @@ import Testing
     }
   }
 
+  @Test("a file that is read and then replaced in its folder is granted with that alone") func replacing() throws {
+    var recorder = PolicyRecorder(base: Policy())
+    guard
+      case .run(let first) = recorder.handle(
+        [Self.observed(.returned, [Self.file("/data/d/a"), Self.file("/data/d/b", writes: true)])], on: Self.machine),
+      case .run(let second) = recorder.handle(
+        [Self.observed(.returned, [Self.file("/data/d/new0", writes: true)])], on: Self.machine)
+    else { throw MissingStep() }
+    #expect(first.read == ["/data/d/a"] && first.write == ["/data/d/b"], "\(first)")
+    #expect(second.read.isEmpty && second.write == ["/data/d"], "\(second)")
+  }
+
+  @Test("where a link leads shows in its folder, and what is on the way to a grant is there without a line")
+  func links() throws {
+    var machine = Self.machine
+    machine.isLink = { $0 == "/data/d/link" }
+    func asked(_ path: String) -> Observed.Denial { Observed.Denial(wall: "files", call: "readlink", target: path) }
+    for (denials, list) in [([asked("/data/d/link")], ["/data/d"]), ([asked("/data/d")], [])] {
+      var bounds = PolicyRecorder.Bounds()
+      bounds.grantsLists = true
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      guard case .run(let first) = recorder.handle([Self.observed(.returned, denials)], on: machine),
+        case .run = recorder.handle([Self.observed(.returned, [Self.file("/data/d/a")])], on: machine),
+        case .run(let smallest) = recorder.handle([Self.observed(.returned)], on: machine)
+      else { throw MissingStep() }
+      #expect(first.list == ["/data/d"])
+      #expect(smallest.read == ["/data/d/a"] && smallest.list == list, "\(smallest)")
+    }
+  }
+
   @Test("files that are links out of a folder keep their names where others are folded") func foldedLinks() throws {
     var bounds = PolicyRecorder.Bounds()
     bounds.filesOfFolder = 2

@@ -19,6 +19,7 @@ import Testing
     }
     machine.isDevice = { $0 == "/dev/x" || $0 == "/dev/null" }
     machine.real = { $0 == "/mounts" ? "/proc/17/mounts" : $0 }
+    machine.isLink = { $0.hasSuffix("link") }
     return machine
   }
 
@@ -26,6 +27,8 @@ import Testing
     "each denial has the line of a policy that would allow it, or says what else helps",
     arguments: [
       (denial("files", "openat", "/data/a"), "files: {read: [/data/a]}", "that file"),
+      (denial("files", "readlink", "/data/link"), "files: {list: [/data]}", "where that link leads"),
+      (denial("files", "readlink", "/data/a"), "files: {read: [/data/a]}", "that file"),
       (denial("files", "openat", "/data/d"), "files: {read: [/data/d]}", "all that lies in it"),
       (denial("files", "openat", "/data/a, b: #]"), "files: {read: [\"/data/a, b: #]\"]}", "that file"),
       (denial("files", "openat", "/data/0"), nil, "isn't on this machine"),

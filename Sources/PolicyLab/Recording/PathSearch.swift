@@ -10,6 +10,8 @@ struct PathSearch {
   private let refusal: GrantRefusal
   /// Folders that were there in the round before, for what is granted in them.
   private var hasBeenThere: Set<String> = []
+  /// Folders that are listed for a link in them.
+  private var foldersOfLinks: Set<String> = []
 
   init(base: Policy, bounds: PolicyRecorder.Bounds) {
     (self.base, self.bounds) = (base, bounds)
@@ -34,12 +36,13 @@ struct PathSearch {
         continue
       }
       guard let path = PolicyPath.named(denial.target),
-        let (place, access) = grant(for: denial, path, machine.kind)
+        let (place, access) = grant(for: denial, path, machine)
       else {
         recording.add(.absent, denial.target, denial)
         continue
       }
       if NetworkSearch.isOwn(place, under: policy) { continue }
+      if access == .list, place != path { foldersOfLinks.insert(place) }
       let isForNetwork = wantsHosts && RunnerView.networkFiles.contains(place)
       let reason =
         isForNetwork ? "with hosts under 'network' it has one of its own" : refusal.reason(for: place, access, machine)
@@ -91,6 +94,11 @@ struct PathSearch {
   /// What lies in a folder that has taken the place of its files since has no line of its own.
   private func dropHeld(_ policy: inout Policy) {
     let all = policy
+    // A file with a line of its own is a mount of its own: it can't be replaced in its folder.
+    func isHeld(_ path: String) -> Bool { !base.grants.contains(path) && all.write.contains { path.lies(below: $0) } }
+    policy.read.removeAll(where: isHeld)
+    policy.write.removeAll(where: isHeld)
+    policy.list.removeAll(where: isHeld)
     // No run has a folder to be listed in one that is read.
     policy.list.removeAll { path in
       guard !base.list.contains(path), let parent = Self.parent(of: path) else { return false }
@@ -162,14 +170,20 @@ struct PathSearch {
   /// What has to be granted for what was denied: the file itself, or the folder in which one is made or removed. nil: it
   /// isn't there, and can't be granted.
   private func grant(
-    for denial: Observed.Denial, _ path: String, _ kind: (String) -> PolicyRecorder.PathKind
+    for denial: Observed.Denial, _ path: String, _ machine: PolicyRecorder.Machine
   ) -> (String, PathAccess)? {
-    let here = kind(path)
+    // By the link's own name a plugin has what it leads to.
+    if bounds.grantsLists, SystemCalls.linkReaders.contains(denial.call), machine.isLink(path),
+      let folder = Self.parent(of: path)
+    {
+      return (folder, .list)
+    }
+    let here = machine.kind(path)
     guard denial.writes else {
       return here == .absent ? nil : (path, here == .folder && bounds.grantsLists ? .list : .read)
     }
     if here != .absent, !SystemCalls.changesFolder(denial.call, flags: nil) { return (path, .write) }
-    guard let folder = Self.parent(of: path), kind(folder) == .folder else { return nil }
+    guard let folder = Self.parent(of: path), machine.kind(folder) == .folder else { return nil }
     return (folder, .write)
   }
 
@@ -198,7 +212,13 @@ struct PathSearch {
   }
 
   /// Of two files of which the second is only tried where the first isn't there, both were asked for.
-  func dropUnused(_ round: [Observed], _ policy: inout Policy) {
+  func dropUnused(_ round: [Observed], _ policy: inout Policy, _ recording: Recording) {
+    let grants = policy.grants
+    // Whether a folder is a link was asked on the way to what lies in it: it is there for that.
+    policy.list.removeAll { folder in
+      !base.list.contains(folder) && !foldersOfLinks.contains(folder) && recording.isOnlyAskedForLink(folder)
+        && grants.contains { $0.lies(below: folder) }
+    }
     let known = round.compactMap(\.usedGrants)
     guard known.count == round.count else { return }
     let used = Set(known.joined()).union(base.grants)

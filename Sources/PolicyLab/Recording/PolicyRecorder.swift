@@ -18,6 +18,8 @@ package struct PolicyRecorder {
     /// Whether it is a file that users besides its owner and its group may not read.
     package var isPrivate: (String) -> Bool
     package var isDevice: (String) -> Bool = { _ in false }
+    /// Of the path itself, wherever it leads.
+    package var isLink: (String) -> Bool = { _ in false }
     /// The names by which the kernel comes from a path to what it leads to, one link after the other.
     package var hops: (String) -> [String]
     /// What a pattern stands for; nil: more than a policy can have.
@@ -146,7 +148,7 @@ package struct PolicyRecorder {
     phase = .confirming
     self.ends = ends
     policy.limits = limits.tightened(policy.limits, round)
-    paths.dropUnused(round, &policy)
+    paths.dropUnused(round, &policy, recording)
     globs.handle(&policy, on: machine, &recording)
     return .run(policy)
   }

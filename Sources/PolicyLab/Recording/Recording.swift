@@ -110,6 +110,11 @@ package struct Recording: Sendable {
     }
   }
 
+  /// Whether a path was only asked where it leads, if it is a link.
+  func isOnlyAskedForLink(_ path: String) -> Bool {
+    needs[path].map { $0.calls.keys.allSatisfy(SystemCalls.linkReaders.contains) } ?? false
+  }
+
   /// Its caller stopped it.
   package mutating func stop() { note = "stopped before it had all that it asked for" }
 
