@@ -21,16 +21,23 @@ import Testing
     }
   }
 
-  @Test("a file that is read and then replaced in its folder is granted with that alone") func replacing() throws {
-    var recorder = PolicyRecorder(base: Policy())
-    guard
-      case .run(let first) = recorder.handle(
-        [Self.observed(.returned, [Self.file("/data/d/a"), Self.file("/data/d/b", writes: true)])], on: Self.machine),
-      case .run(let second) = recorder.handle(
-        [Self.observed(.returned, [Self.file("/data/d/new0", writes: true)])], on: Self.machine)
-    else { throw MissingStep() }
-    #expect(first.read == ["/data/d/a"] && first.write == ["/data/d/b"], "\(first)")
-    #expect(second.read.isEmpty && second.write == ["/data/d"], "\(second)")
+  @Test(
+    "a file that is read and then replaced in its folder is granted with that alone, and one that isn't keeps its line")
+  func replacing() throws {
+    for (call, path, read, write) in [
+      ("rename", "/data/d/a", [], ["/data/d"]), ("unlink", "/data/d/b", [], ["/data/d"]),
+      ("openat", "/data/d/new0", ["/data/d/a"], ["/data/d", "/data/d/b"]),
+    ] {
+      var recorder = PolicyRecorder(base: Policy())
+      guard
+        case .run(let first) = recorder.handle(
+          [Self.observed(.returned, [Self.file("/data/d/a"), Self.file("/data/d/b", writes: true)])], on: Self.machine),
+        case .run(let second) = recorder.handle(
+          [Self.observed(.returned, [Self.file(path, call, writes: true)])], on: Self.machine)
+      else { throw MissingStep() }
+      #expect(first.read == ["/data/d/a"] && first.write == ["/data/d/b"], "\(first)")
+      #expect(second.read == read && second.write == write, "\(call): \(second.read) \(second.write)")
+    }
   }
 
   @Test("where a link leads shows in its folder, and what is on the way to a grant is there without a line")

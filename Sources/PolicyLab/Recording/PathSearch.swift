@@ -10,6 +10,8 @@ struct PathSearch {
   private let refusal: GrantRefusal
   /// Folders that were there in the round before, for what is granted in them.
   private var hasBeenThere: Set<String> = []
+  /// Folders in which it takes files away or puts others in their place.
+  private var replacedIn: Set<String> = []
   /// Folders that are listed for a link in them.
   private var foldersOfLinks: Set<String> = []
 
@@ -43,6 +45,7 @@ struct PathSearch {
       }
       if NetworkSearch.isOwn(place, under: policy) { continue }
       if access == .list, place != path { foldersOfLinks.insert(place) }
+      if access == .write, place != path, machine.kind(path) != .absent { replacedIn.insert(place) }
       let isForNetwork = wantsHosts && RunnerView.networkFiles.contains(place)
       let reason =
         isForNetwork ? "with hosts under 'network' it has one of its own" : refusal.reason(for: place, access, machine)
@@ -73,6 +76,7 @@ struct PathSearch {
       Self.grant(path, access, &policy)
       hasGrown = true
     }
+    hasGrown = dropReplaced(&policy) || hasGrown
     // A link in a folder that is granted leads out of it, and so may what it leads to.
     for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
       let hop = machine.hops(path).first { policy.access(to: $0) < access }
@@ -91,14 +95,21 @@ struct PathSearch {
     return hasGrown
   }
 
+  /// A file with a line of its own is a mount of its own, which can't be replaced or taken away. Whether there was one.
+  private func dropReplaced(_ policy: inout Policy) -> Bool {
+    let before = policy.grants.count
+    let folders = replacedIn.intersection(policy.write)
+    func isHeld(_ path: String) -> Bool {
+      !base.grants.contains(path) && Self.parent(of: path).map(folders.contains) ?? false
+    }
+    policy.read.removeAll(where: isHeld)
+    policy.write.removeAll(where: isHeld)
+    return policy.grants.count < before
+  }
+
   /// What lies in a folder that has taken the place of its files since has no line of its own.
   private func dropHeld(_ policy: inout Policy) {
     let all = policy
-    // A file with a line of its own is a mount of its own: it can't be replaced in its folder.
-    func isHeld(_ path: String) -> Bool { !base.grants.contains(path) && all.write.contains { path.lies(below: $0) } }
-    policy.read.removeAll(where: isHeld)
-    policy.write.removeAll(where: isHeld)
-    policy.list.removeAll(where: isHeld)
     // No run has a folder to be listed in one that is read.
     policy.list.removeAll { path in
       guard !base.list.contains(path), let parent = Self.parent(of: path) else { return false }
