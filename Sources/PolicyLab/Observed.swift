@@ -96,8 +96,9 @@ extension Observed.Denial {
     guard wall == "files", !target.unicodeScalars.contains("\u{fffd}") else { return }
     isAbsent =
       if writes {
-        // Something can be made wherever there is a folder for it.
+        // Something can be made wherever there is a folder for it, here or in what the plugin alone sees.
         !exists(target) && !(target.parentFolder.map(exists) ?? true)
+          && !RunnerView.own.contains { target.lies(in: $0) }
       } else {
         SystemCalls.linkReaders.contains(call) ? !isNamed(target) : !exists(target)
       }

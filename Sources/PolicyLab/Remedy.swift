@@ -176,6 +176,9 @@ package struct Remedy: Sendable, Equatable {
     return denial.writes ? change(path, denial, policy, machine) : reading(path, machine)
   }
 
+  static let otherDevice =
+    "no policy grants a device but \(PolicyDevice.allCases.map(\.rawValue).joined(separator: ", "))"
+
   /// Why no policy grants it; nil: one may.
   private static func rejection(of path: String, _ denial: RunReport.Denial, _ machine: Machine) -> String? {
     if path == "/" { return "no policy grants it: it is everything; grant the folders that it lists" }
@@ -190,7 +193,7 @@ package struct Remedy: Sendable, Equatable {
     }
     let isStream = path.hasPrefix("/dev/") && !path.hasPrefix("/dev/shm/") && real != path
     if isStream || machine.isDevice(real), !PolicyDevice.allCases.contains(where: { $0.path == path }) {
-      return "no policy grants a device but \(PolicyDevice.allCases.map(\.rawValue).joined(separator: ", "))"
+      return otherDevice
     }
     return nil
   }

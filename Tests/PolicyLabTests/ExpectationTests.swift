@@ -1,10 +1,10 @@
 import AssetModel
 import HostProtocol
-import PluginHost
 import Sandbox
 import TestSupport
 import Testing
 
+@testable import PluginHost
 @testable import PolicyLab
 
 @Suite(.timeLimit(.minutes(1))) struct ExpectationTests {
@@ -25,6 +25,24 @@ import Testing
   private static let own = Observed.Denial(
     wall: "files", call: "unlink", target: RunnerView.container + "/x", writes: true)
   private static let socket = Observed.Denial(wall: "seccomp", call: "socket", target: "0x2, 0x1, 0x0")
+
+  @Test(
+    "what isn't on this machine either counts as no denial, unless the plugin could have made it",
+    arguments: [
+      ("openat", "/data/none", false, true), ("openat", "/data/file", false, false),
+      ("readlink", "/data/dangling", false, false), ("openat", "/data/dangling", false, true),
+      ("unlink", "/none/x", true, true), ("openat", "/data/none", true, false),
+      ("openat", RunnerView.container + "/none/x", true, false),
+      ("mkdir", RunnerView.temporary + "/none/x", true, false),
+      ("openat", RunnerView.bundle + "/none/x", true, false),
+    ])
+  func absence(_ call: String, _ path: String, _ writes: Bool, _ isAbsent: Bool) {
+    let denial = Observed.Denial(
+      RunReport.Denial(wall: "files", operation: call, target: path, count: 1, writes: writes),
+      exists: { ["/data", "/data/file"].contains($0) },
+      isNamed: { ["/data", "/data/file", "/data/dangling"].contains($0) })
+    #expect(denial.isAbsent == isAbsent)
+  }
 
   @Test(
     "what may hide among denials that weren't kept isn't known not to be there",

@@ -30,9 +30,7 @@ struct GrantRefusal {
   /// Why a path isn't granted, by its own name or by that of what it leads to.
   func reason(for path: String, _ access: PathAccess, _ machine: PolicyRecorder.Machine) -> String? {
     let real = machine.real(path)
-    if machine.isDevice(real) {
-      return "no policy grants a device but \(PolicyDevice.allCases.map(\.rawValue).joined(separator: ", "))"
-    }
+    if machine.isDevice(real) { return Remedy.otherDevice }
     return reason(named: path, access)
       ?? (real == path ? nil : reason(named: real, access).map { "it leads to \(real): \($0)" })
   }
