@@ -71,11 +71,13 @@ import Testing
     }
   }
 
-  /// Each leads a session, which the server itself and its rehearsals don't.
+  /// Each leads a session, which the server itself and its rehearsals don't, or was stopped before it came to that: the server
+  /// does so as soon as the lease is over, which nothing extends on this thread.
   private static func stopRunners(below server: Int32, but other: Int32) {
     var stopped = 0
     while stopped == 0 {
-      for pid in Runners.descendants(of: server) where pid != other && getsid(pid) == pid {
+      for pid in Runners.descendants(of: server)
+      where pid != other && (getsid(pid) == pid || Runners.isStopped(pid)) {
         guard kill(pid, SIGSTOP) == 0 else { exit(6) }
         stopped += 1
       }

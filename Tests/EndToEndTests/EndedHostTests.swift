@@ -116,6 +116,11 @@ enum Runners {
     children(of: parent).flatMap { [$0] + descendants(of: $0) }
   }
 
+  static func isStopped(_ pid: Int32) -> Bool {
+    let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+    return status?.contains("State:\tT") ?? false
+  }
+
   /// Waits until stand-in, server and a runner are there.
   static func waitForOne(of host: Int32) throws -> [Int32] {
     let deadline = ContinuousClock.now + .seconds(10)
