@@ -122,8 +122,10 @@ package struct Remedy: Sendable, Equatable {
   }
 
   private static func mapping(_ path: String, _ policy: Policy) -> Remedy {
-    let isOwn = (RunnerView.own + [RunnerView.containers]).contains { path.lies(in: $0) }
-    guard !isOwn, policy.access(to: path) != .write else {
+    let access = policy.access(to: path)
+    // What of the machine's is granted below /tmp is there in place of the plugin's own.
+    let isOwn = access == .none && (RunnerView.own + [RunnerView.containers]).contains { path.lies(in: $0) }
+    guard !isOwn, access != .write else {
       return Remedy(
         line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
     }

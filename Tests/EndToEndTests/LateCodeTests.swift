@@ -154,6 +154,38 @@ import Testing
       report.denials.contains { $0.operation == "mmap" && $0.target == scene.data + "/late.so" }, "\(report.denials)")
   }
 
+  @Test("what a plugin may read it also maps while it is loaded, which no report calls denied") func whileLoading()
+    async throws
+  {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let file = scene.data + "/late.so"
+    let source = """
+      #include <dlfcn.h>
+      #include <errno.h>
+      #include <fcntl.h>
+      #include <stdlib.h>
+      #include <sys/mman.h>
+      static int found, own;
+      __attribute__((constructor)) static void open_library(void) {
+        void *library = dlopen("\(file)", RTLD_NOW);
+        int (*answer)(void) = library ? (int (*)(void))dlsym(library, "answer") : 0;
+        found = answer ? answer() : -1;
+        int home = open(getenv("HOME"), O_TMPFILE | O_RDWR, 0700);
+        own = mmap(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, home, 0) == MAP_FAILED ? errno : 0;
+      }
+      int load(const char *unused) { return unused ? own : found; }
+      """
+    try LibraryTests.compile(source, "-D_GNU_SOURCE -o loader.so", in: scene.plugin)
+    var policy = scene.policy([])
+    policy.observesFiles = true
+    let (value, report) = try await value(scene, policy, "load", "own")
+    #expect(value == Int64(EPERM))
+    // Its own folder is mounted without execution also then.
+    #expect(report.denials.map(\.operation) == ["mmap"], "\(report.denials)")
+    #expect(report.denials.allSatisfy { !$0.target.hasSuffix("late.so") }, "\(report.denials)")
+  }
+
   @Test(
     "code that is granted to be read alone is in the report where other code may be mapped, and recording grants it")
   func readAlone() async throws {

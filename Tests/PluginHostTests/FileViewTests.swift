@@ -16,6 +16,7 @@ import Testing
     FileView(
       shown: ["/bundle", "/container", "/tmp", "/manifest"] + RunnerView.runtime + RunnerView.devices + ["/srv/data"],
       executable: ["/bundle"] + RunnerView.runtime + ["/srv/data/bin"],
+      withoutExecution: ["/container", "/manifest"],
       temporary: hidesFiles ? "/tmp" : nil, hidesFiles: hidesFiles, hasLandlock: hasLandlock,
       disk: .init(
         link: { Self.links[$0] }, ownLink: { ownLinks[$0] },
@@ -47,6 +48,17 @@ import Testing
       ("/dev/null", true), ("/bundle/../container/x", true),
     ])
   func execution(path: String, isRefused: Bool) { #expect(view().refuses(path, to: "execve") == isRefused) }
+
+  @Test(
+    "code is refused of what is mounted without execution, and of nothing else",
+    arguments: [
+      ("/container/x", true), ("/manifest", true), ("/srv/data/x", false), ("/tmp/x", false), ("/bundle/x", false),
+      ("/containers/x", false), ("/usr/bin/env", false),
+    ])
+  func mapping(path: String, isRefused: Bool) {
+    #expect(view().refusesCode(path) == isRefused)
+    #expect(!view(hidesFiles: false).refusesCode(path))
+  }
 
   @Test(
     "a link in a folder of the plugin's own is reported as what it leads to",

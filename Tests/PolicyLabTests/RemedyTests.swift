@@ -23,6 +23,15 @@ import Testing
     return machine
   }
 
+  @Test("what is granted below the scratch folder is the machine's, whose code another line lets it map")
+  func grantedBelowTemporary() {
+    var policy = Policy()
+    policy.read = ["/tmp/data"]
+    let remedy = Remedy(for: Self.denial("seccomp", "mmap", "/tmp/data/a.so"), under: policy, on: Self.machine)
+    #expect(remedy.line == "executableMemory: later\nfiles: {execute: [/tmp/data/a.so]}")
+    #expect(Remedy(for: Self.denial("seccomp", "mmap", "/tmp/a.so"), under: policy, on: Self.machine).line == nil)
+  }
+
   @Test(
     "each denial has the line of a policy that would allow it, or says what else helps",
     arguments: [

@@ -12,6 +12,8 @@ struct FileView {
   let listed: [String]
   /// What of `shown` may be executed.
   let executable: [String]
+  /// What of `shown` is mounted without execution, so that no code of it is mapped either.
+  let withoutExecution: [String]
   /// What of `shown` may be written. The rest is mounted read-only.
   let writable: [String]
   /// Of `shown`: opened for writing also on their read-only mounts, and changed in no other way.
@@ -45,10 +47,11 @@ struct FileView {
   }
 
   init(
-    shown: [String], listed: [String] = [], executable: [String] = [], writable: [String] = [], devices: [String] = [],
-    runtime: [String] = [], temporary: String?, hidesFiles: Bool, hasLandlock: Bool, disk: Disk
+    shown: [String], listed: [String] = [], executable: [String] = [], withoutExecution: [String] = [],
+    writable: [String] = [], devices: [String] = [], runtime: [String] = [], temporary: String?, hidesFiles: Bool, hasLandlock: Bool, disk: Disk
   ) {
-    (self.shown, self.listed, self.executable, self.writable) = (shown, listed, executable, writable)
+    (self.shown, self.listed, self.writable) = (shown, listed, writable)
+    (self.executable, self.withoutExecution) = (executable, withoutExecution)
     (self.devices, self.runtime, self.temporary) = (devices, runtime, temporary)
     (self.hidesFiles, self.hasLandlock, self.disk) = (hidesFiles, hasLandlock, disk)
     runFolders = shown.filter(RunnerView.isOwn)
@@ -121,7 +124,7 @@ struct FileView {
   func refusesCode(_ file: String) -> Bool {
     guard hidesFiles else { return false }
     let holder = shown.filter { file.lies(in: $0) }.max { $0.utf8.count < $1.utf8.count }
-    return holder.map { !executable.contains($0) } ?? false
+    return holder.map(withoutExecution.contains) ?? false
   }
 
   /// What a call wants to change and may only read, as it is reported (EROFS, or EACCES by Landlock alone); nil: it isn't refused for
@@ -187,6 +190,7 @@ extension FileView {
       listed: plan.grants.filter(\.isListed).map(\.place),
       executable: [plan.view.bundle] + RunnerView.runtime + plan.machine.hello.runtime
         + plan.grants.filter(\.mapsCode).map(\.place),
+      withoutExecution: plan.placesWithoutExecution,
       writable: (plan.policy.writesContainer ? plan.containers.places.map(\.view) : [])
         + (plan.policy.writesTemporary ? [plan.view.temporary] : [])
         + plan.grants.filter(\.isWritable).map(\.place),

@@ -185,6 +185,11 @@ struct SpawnPlan {
     return parts
   }
 
+  /// What of the view is mounted so that nothing in it is executed, or mapped as code.
+  var placesWithoutExecution: [String] {
+    parts.filter { $0.attributes & Self.noExecution != 0 }.map(\.target)
+  }
+
   /// Where what is attached lies on the machine.
   var places: ViewPlaces {
     guard machine.hidesFiles else { return ViewPlaces([]) }
