@@ -21,9 +21,9 @@ final class LaneAlarm: Sendable {
   /// Whether the watchdog listens to it. Otherwise callers mustn't let a frozen runner go on.
   var isWatched: Bool { watched.load(ordering: .acquiring) }
 
-  /// Watched for as long as the loop runs.
+  /// Watched for as long as the loop runs, which keeps it: it may have rung when its host goes.
   func watch(on loop: EventLoop, _ rings: @escaping () -> Void) throws(SystemCallError) {
-    _ = try loop.watch(timer.number) { [unowned self] in
+    _ = try loop.watch(timer.number) { [self] in
       rang()
       rings()
     }

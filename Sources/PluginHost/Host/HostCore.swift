@@ -62,7 +62,7 @@ final class HostCore: @unchecked Sendable {
     loop.submit { [self] in
       cgroups.open()
       // Without it, calls of idle plugins come by this thread.
-      try? alarm.watch(on: loop) { [unowned self] in for run in runs.all { run.lookAfterThaw() } }
+      try? alarm.watch(on: loop) { [runs] in for run in runs.all { run.lookAfterThaw() } }
     }
   }
 
