@@ -227,8 +227,9 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "AssetModel", "AssetStore", "Basics", "DevelopmentOrigin", "Downloads", "Hashing", "HostProtocol",
-        "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient", "ServiceProtocol", "TestSupport",
+        "AssetModel", "AssetStore", "Basics", "CTestSupport", "DevelopmentOrigin", "Downloads", "Hashing",
+        "HostProtocol", "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient", "ServiceProtocol",
+        "TestSupport",
         "delivery-recorder", "outrider", "outrider-runner", "outriderd",
       ]),
     // An app that writes down every callback.

@@ -2,6 +2,7 @@ internal import Basics
 internal import Glibc
 internal import Hashing
 internal import LinuxSystem
+internal import Synchronization
 
 /// The bytes of one version of a resource. None are stored but those that were given.
 public struct Content: Sendable {
@@ -22,7 +23,10 @@ public struct Content: Sendable {
   }
 
   public static func bytes(_ bytes: [UInt8]) -> Content {
-    Content(.bytes(bytes), identity: Hexadecimal.text(DigestAlgorithm.sha256.hash(bytes).prefix(12)))
+    let digest = DigestAlgorithm.sha256.hash(bytes)
+    let identity = Hexadecimal.text(digest.prefix(12))
+    remember(digest, KnownDigest(identity: identity, algorithm: .sha256))
+    return Content(.bytes(bytes), identity: identity)
   }
 
   public static func text(_ text: String) -> Content { bytes(Array(text.utf8)) }
@@ -87,8 +91,31 @@ public struct Content: Sendable {
 
   public var bytes: [UInt8] { bytes(in: 0..<count) }
 
-  /// The digest of everything, read piece by piece.
+  /// The digest of everything, read piece by piece, once as long as it is remembered. Any thread.
   public func digest(_ algorithm: DigestAlgorithm = .sha256) -> [UInt8] {
+    let key = KnownDigest(identity: identity, algorithm: algorithm)
+    if let known = Self.digests.withLock({ $0[key] }) { return known }
+    let value = readDigest(algorithm)
+    Self.remember(value, key)
+    return value
+  }
+
+  private static func remember(_ digest: [UInt8], _ key: KnownDigest) {
+    digests.withLock {
+      if $0.count >= maxDigests { $0 = [:] }
+      $0[key] = digest
+    }
+  }
+
+  private struct KnownDigest: Hashable {
+    var identity: String
+    var algorithm: DigestAlgorithm
+  }
+
+  private static let digests = Mutex<[KnownDigest: [UInt8]]>([:])
+  private static let maxDigests = 4096
+
+  private func readDigest(_ algorithm: DigestAlgorithm) -> [UInt8] {
     var hasher = RunningHash(algorithm.function)
     var buffer = [UInt8](repeating: 0, count: min(max(count, 1), 1 << 18))
     var offset = 0

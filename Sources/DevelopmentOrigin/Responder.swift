@@ -8,7 +8,6 @@ final class Responder: Sendable {
   private let configuration: OriginConfiguration
   private let tree: DirectoryTree?
   private let resources: Mutex<[String: Resource]>
-  private let digests = Mutex<[String: [UInt8]]>([:])
   private let authenticator: Authenticator?
   private let proxyAuthenticator: Authenticator?
 
@@ -230,14 +229,14 @@ final class Responder: Sendable {
     switch fault {
     case nil:
       if !algorithms.isEmpty {
-        head.set("Repr-Digest", algorithms.map { field($0, digest(content, $0)) }.joined(separator: ", "))
+        head.set("Repr-Digest", algorithms.map { field($0, content.digest($0)) }.joined(separator: ", "))
       }
     case .wrong: head.set("Repr-Digest", field(.sha256, DigestAlgorithm.sha256.hash("another file".utf8)))
     case .unknownAlgorithm: head.set("Repr-Digest", "blake9=:\(Base64.encode(DigestAlgorithm.sha256.hash("x".utf8))):")
     case .disagreeing:
       head.set(
         "Repr-Digest",
-        field(.sha256, digest(content, .sha256)) + ", "
+        field(.sha256, content.digest(.sha256)) + ", "
           + field(.sha512, DigestAlgorithm.sha512.hash("another file".utf8)))
     }
   }
@@ -253,17 +252,6 @@ final class Responder: Sendable {
       best = (weight, algorithm)
     }
     return best?.algorithm
-  }
-
-  private func digest(_ content: Content, _ algorithm: DigestAlgorithm) -> [UInt8] {
-    let key = "\(algorithm.rawValue) \(content.identity)"
-    if let known = digests.withLock({ $0[key] }) { return known }
-    let value = content.digest(algorithm)
-    digests.withLock {
-      if $0.count >= 4096 { $0 = [:] }
-      $0[key] = value
-    }
-    return value
   }
 
   private func text(_ text: String, _ head: inout ResponseHead) -> ResponsePlan.Body {

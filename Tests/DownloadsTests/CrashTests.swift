@@ -7,7 +7,8 @@ import Testing
 
 /// F-41 and F-43: killed at every write, synchronisation, rename and commit of a fetch; the next run has to end well.
 @Suite(.timeLimit(.minutes(10))) struct CrashTests {
-  static let content = Content.pseudoRandom(seed: 8, count: (12 << 20) + 5)
+  /// More than the 8 MiB from which a file's place is reserved and written back on the way, and a checkpoint is due.
+  static let content = Content.pseudoRandom(seed: 8, count: (17 << 19) + 5)
   private static let whole = Data(content.bytes)
   /// The operations are shared out among so many cases, which run side by side.
   private static let strides = 4

@@ -1,6 +1,7 @@
 import Foundation
 import HostProtocol
 import PolicyLab
+import Sandbox
 import Synchronization
 import TestSupport
 import Testing
@@ -16,6 +17,11 @@ enum Oracle {
   ]
   /// What the filter answers itself and no report has (docs/security.md): with ENOSYS, so that the C library goes another way.
   private static let unrecorded: Set<String> = ["clone3", "sendfile", "splice", "tee"]
+
+  /// What makes files longer.
+  private static let lengthening: Set<String> = [
+    "write", "pwrite64", "writev", "pwritev", "pwritev2", "truncate", "ftruncate", "fallocate", "copy_file_range",
+  ]
 
   struct Figures {
     var attempts = 0
@@ -107,8 +113,12 @@ enum Oracle {
 
   /// Whether a row of the report is of a call.
   private static func isOf(_ denial: Observed.Denial, _ call: String, _ paths: [String]) -> Bool {
-    // The host sees the packet by which a connection begins, and not by which call it was sent.
-    guard denial.call == call || denial.wall == "network" && call == "sendto" else { return false }
+    // The host sees the packet by which a connection begins, and not by which call it was sent. Nor by which a file was to become
+    // longer than it may be.
+    guard
+      denial.call == call || denial.wall == "network" && call == "sendto"
+        || denial.wall == "limits" && denial.call == SystemCalls.lengthening && lengthening.contains(call)
+    else { return false }
     // Paths are named for files alone; of the runtime, which no policy lets a plugin change, the folder is.
     guard denial.wall == "files", !paths.isEmpty else { return true }
     return paths.contains { path in
@@ -127,11 +137,12 @@ enum Oracle {
 
     init(_ call: StraceLog.Call) {
       (name, path) = (call.name, call.path)
-      let words = call.arguments.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
       switch name {
       case "socket": detail = call.arguments
       // The protection.
-      case "mmap", "mprotect", "pkey_mprotect": detail = words.count > 2 ? words[2] : ""
+      case "mmap", "mprotect", "pkey_mprotect":
+        let words = call.arguments.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        detail = words.count > 2 ? words[2] : ""
       default: break
       }
     }
@@ -163,11 +174,11 @@ enum Oracle {
       }
     }
 
-    /// All calls, once the process has ended.
-    func calls() -> [StraceLog.Call] {
+    /// All calls, once the process has ended. `renamed`: as in `StraceLog`.
+    func calls(renamed: KeyValuePairs<String, String> = [:]) -> [StraceLog.Call] {
       _ = errors.fileHandleForReading.readDataToEndOfFile()
       strace.waitUntilExit()
-      return StraceLog(Oracle.text(of: log)).calls
+      return StraceLog(Oracle.text(of: log), renamed: renamed).calls
     }
   }
 

@@ -54,14 +54,16 @@ struct OracleTests {
         env CONTROL_MARK=\(mark) strace -f -s 4096 -o '\(log)' '\(folder)/build/standalone' '\(folder)/\(row.library)' "$@"
       """
     _ = try Workspace.run(["-c", command, "sh"] + words, program: "/bin/sh")
-    // The first process waits for the one that behaves.
-    let calls = StraceLog(Oracle.text(of: log), withoutFirst: true).calls
+    // The first process waits for the one that behaves. What the plugin has elsewhere inside is named as there.
+    let calls = StraceLog(
+      Oracle.text(of: log),
+      renamed: [
+        "\(folder)/home/stand-in": "\(RunnerView.bundle)/libhostile.so", "\(folder)/home/tmp": "/tmp",
+        "\(folder)/home": RunnerView.container,
+      ], withoutFirst: true
+    ).calls
     guard let start = calls.firstIndex(where: { $0.name == "write" && $0.path == mark }) else { return [] }
-    // Where the plugin has them inside, so that both name the same.
-    return calls[calls.index(after: start)...].map { call in
-      call.renaming("\(folder)/home/stand-in", to: "\(RunnerView.bundle)/libhostile.so")
-        .renaming("\(folder)/home/tmp", to: "/tmp").renaming("\(folder)/home", to: RunnerView.container)
-    }
+    return Array(calls[calls.index(after: start)...])
   }
 
   private static func inside(

@@ -29,9 +29,10 @@ import Testing
     bytesPerSecond: Int? = nil, headers: [Download.Header] = [], from handlers: [Handler?],
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> Outcome {
+    let content = Content.bytes(Array(data))
     let origins = try handlers.map { handler in
       try Origin {
-        $0.resources[Trial.path] = Resource(Content.bytes(Array(data)))
+        $0.resources[Trial.path] = Resource(content)
         $0.handler = handler
         if let bytesPerSecond { $0.bytesPerSecond = bytesPerSecond }
       }
