@@ -71,6 +71,18 @@ int ol_pidfd_signal_group(int pidfd, pid_t pid, int signal) {
   return kill(-pid, signal) < 0 ? errno : 0;
 }
 
+static void tell_file_limit(int signal) {
+  (void)signal;
+  int error = errno;
+  syscall(SYS_fallocate, -1, FALLOC_FL_KEEP_SIZE, 0L, (long)OL_FILE_LIMIT_MET);
+  errno = error;
+}
+
+int ol_tell_file_limit(void) {
+  struct sigaction action = {.sa_handler = tell_file_limit, .sa_flags = SA_RESTART | SA_ONSTACK};
+  return sigaction(SIGXFSZ, &action, NULL) < 0 ? errno : 0;
+}
+
 int ol_lead_session(void) { return setsid() < 0 ? errno : 0; }
 
 int ol_set_slice(pid_t thread, uint64_t nanoseconds) {

@@ -110,12 +110,14 @@ package struct SpawnRequest: Sendable, Equatable {
   package var network: Network?
   /// Leaves the server's descriptors open, to show what closing them stops.
   package var keepsDescriptors: Bool
+  /// Whether the runner tells the host that a file was to become longer than the limit allows.
+  package var tellsFileLimit: Bool
 
   package init(
     run: UInt64, environment: [String], limits: [ResourceLimit], landlock: Landlock?, filter: [UInt8],
     hasListener: Bool,
     isDumpable: Bool, joinsCgroup: Bool, sharesMemory: Bool, attachments: [Attachment]?, freshPoints: [String],
-    suitsSpare: Bool, network: Network? = nil, keepsDescriptors: Bool
+    suitsSpare: Bool, network: Network? = nil, keepsDescriptors: Bool, tellsFileLimit: Bool = false
   ) {
     self.run = run
     self.environment = environment
@@ -131,6 +133,7 @@ package struct SpawnRequest: Sendable, Equatable {
     self.suitsSpare = suitsSpare
     self.network = network
     self.keepsDescriptors = keepsDescriptors
+    self.tellsFileLimit = tellsFileLimit
   }
 
   package func encoded() -> [UInt8] {
@@ -169,6 +172,7 @@ package struct SpawnRequest: Sendable, Equatable {
       writer.string(network.hosts)
     }
     writer.boolean(keepsDescriptors)
+    writer.boolean(tellsFileLimit)
     return writer.bytes
   }
 
@@ -203,6 +207,7 @@ package struct SpawnRequest: Sendable, Equatable {
         }, hosts: try reader.string())
     }
     keepsDescriptors = try reader.boolean()
+    tellsFileLimit = try reader.boolean()
     try reader.end()
   }
 }

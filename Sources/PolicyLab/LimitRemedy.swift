@@ -21,7 +21,7 @@ package struct LimitRemedy: Sendable, Equatable {
   /// The line of a policy or of a test, and what it gives.
   package var text: String { "limits: {\(name): \(value)}  # twice as much" }
 
-  private static func size(twice bytes: Int) -> String {
+  static func size(twice bytes: Int) -> String {
     let (doubled, overflow) = bytes.multipliedReportingOverflow(by: 2)
     return overflow ? "SIZE" : doubled % (1 << 20) == 0 ? "\(doubled >> 20)MiB" : "\((doubled >> 10) + 1)KiB"
   }

@@ -27,7 +27,7 @@ extension Policy {
       switch denial.operation {
       case "mmap": "memory"
       case "clone": "threads"
-      case "fallocate": "fileSize"
+      case "fallocate", SystemCalls.lengthening: "fileSize"
       case _ where SystemCalls.opening.contains(denial.operation): "openFiles"
       default: ""
       }

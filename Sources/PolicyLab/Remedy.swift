@@ -303,8 +303,9 @@ package struct Remedy: Sendable, Equatable {
       return Remedy(
         line: "limits: {openFiles: \(min(limits.openFiles * 2, Limits.openFilesRange.upperBound))}",
         words: "twice as many open files")
-    case "fallocate":
-      return Remedy(line: "limits: {fileSize: \(limits.fileSize >> 19)MiB}", words: "files twice as long")
+    case "fallocate", SystemCalls.lengthening:
+      let doubled = LimitRemedy.size(twice: min(limits.fileSize, Limits.maxBytes / 2))
+      return Remedy(line: "limits: {fileSize: \(doubled)}", words: "files twice as long")
     default: return Remedy(line: nil, words: "this limit is fixed: it bounds what the kernel holds for a plugin")
     }
   }

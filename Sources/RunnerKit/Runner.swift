@@ -104,6 +104,7 @@ enum Runner {
       // grace period that would be the longest part of its end.
       if template != nil { _ = ol_own_mount_namespace(&namespace) }
       listener = try walls.filter()
+      if request.tellsFileLimit { try check("sigaction", "SIGXFSZ") { ol_tell_file_limit() } }
     } catch {
       fail(control, "\(error.call) \(error.subject)", error.code)
     }

@@ -183,7 +183,7 @@ extension SeededGenerator {
       suitsSpare: chance(2),
       network: maybe {
         .init(listeners: $0.list { .init(address: $0.bytes(), port: $0.integer()) }, hosts: $0.text())
-      }, keepsDescriptors: chance(2))
+      }, keepsDescriptors: chance(2), tellsFileLimit: chance(2))
   }
 
   mutating func serverRequest() -> ServerRequest {

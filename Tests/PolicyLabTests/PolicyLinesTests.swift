@@ -70,6 +70,7 @@ import Testing
       (limits { $0.memory = 3 << 20 }, "limits", "mmap", nil, "limits: {memory: 3MiB}"),
       (limits { $0.openFiles = 30 }, "limits", "openat", nil, "limits: {openFiles: 30}"),
       (limits { $0.fileSize = 4096 }, "limits", "fallocate", nil, "limits: {fileSize: 4KiB}"),
+      (limits { $0.fileSize = 4096 }, "limits", "write", nil, "limits: {fileSize: 4KiB}"),
       (Limits(), "limits", "clone", nil, nil), (limits { $0.threads = 2 }, "limits", "fcntl", nil, nil),
       (limits { $0.threads = 2 }, "seccomp", "clone", nil, nil),
       (Limits(), "seccomp", "socket", "systemCalls: {deny: [socket]}", "systemCalls: {deny: [socket]}"),

@@ -104,6 +104,7 @@ import Testing
       (denial("limits", "clone", "0x3d0f00"), "limits: {threads: 128}", "threads"),
       (denial("limits", "openat", "256 open files"), "limits: {openFiles: 512}", "twice as many open files"),
       (denial("limits", "fallocate", "0x1, 0x0, 0x1"), "limits: {fileSize: 2048MiB}", "twice as long"),
+      (denial("limits", "write", "1073741824 bytes in a file"), "limits: {fileSize: 2048MiB}", "twice as long"),
       (
         denial("network", "connect", "10.0.0.5:80"), "network: [\"10.0.0.5:80\"]",
         "everything that it can read to that port"

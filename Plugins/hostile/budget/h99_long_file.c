@@ -2,11 +2,11 @@
  *
  * H99: A file ends at the limit of its length (EFBIG): write.
  *   call i32(cstring) write
- *   expect returned 0|27, works without walls
+ *   expect returned 0|27, denied write, works without walls
  *
  * H99: A file ends at the limit of its length (EFBIG): ftruncate.
  *   call i32(cstring) ftruncate
- *   expect returned 0|27, works without walls
+ *   expect returned 0|27, denied write, works without walls
  *
  * H99: A file ends at the limit of its length (EFBIG): fallocate.
  *   call i32(cstring) fallocate

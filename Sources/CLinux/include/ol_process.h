@@ -16,6 +16,11 @@ int ol_pidfd_signal(int pidfd, int signal);
 int ol_pidfd_signal_group(int pidfd, pid_t pid, int signal);
 /* Makes the calling process the leader of a session and of a group of its own, without a terminal (setsid(2)). */
 int ol_lead_session(void);
+/* Has the limit on a file's length told to whoever answers this process's notified calls: the kernel answers EFBIG to the
+   call that meets it and sends SIGXFSZ (setrlimit(2)), whose handler makes one call more, fallocate(2) of no file with
+   FALLOC_FL_KEEP_SIZE and OL_FILE_LIMIT_MET bytes. A program that it executes would die of that signal. */
+int ol_tell_file_limit(void);
+#define OL_FILE_LIMIT_MET 0x7fffffffffffffff
 /* For how long a thread computes before it is another one's turn (sched_setattr(2), `sched_runtime`): 100,000 ns to 100 ms, 0: as
    usual. Its nice value stays as it is, and threads that it starts have the usual time. ENOTSUP for one of a special
    policy; before Linux 6.12 it changes nothing. */

@@ -88,6 +88,10 @@ struct NotificationPolicy {
     if let name = CallArchitecture.foreignName(call.architecture, number: call.number) { return .foreign(name) }
     let name = SystemCalls.name(of: call.number)
     let arguments = call.arguments
+    if name == "fallocate", isFileLimitMet(call) {
+      let target = "\(policy.limits.fileSize) bytes in a file"
+      return .deny(wall: "limits", name: SystemCalls.lengthening, target: target, code: EFBIG, kills: false)
+    }
     // The filter hands over what meets a rule, and the plugin can't change a register of a thread that waits.
     if let name, let breach = breach(name, call) { return breach }
     if let name, policy.systemCalls.refused.contains(name) { return deny(name, call, SystemCalls.denial(of: name)) }
@@ -167,6 +171,12 @@ struct NotificationPolicy {
     if offset < 0 || length <= 0 { return .proceed }
     let isWithin = !isTooMuch && end <= Int64(clamping: policy.limits.fileSize)
     return isWithin ? .proceed : deny("fallocate", call, EFBIG, wall: "limits")
+  }
+
+  /// What a runner makes of SIGXFSZ (`ol_tell_file_limit`). A plugin that makes that call itself reports what wasn't so, of itself.
+  private func isFileLimitMet(_ call: ol_notification) -> Bool {
+    Int32(truncatingIfNeeded: call.arguments.0) == -1 && UInt32(truncatingIfNeeded: call.arguments.1) == 0x01
+      && call.arguments.2 == 0 && call.arguments.3 == UInt64(OL_FILE_LIMIT_MET)
   }
 
   private func givesForeignRights(_ name: String, _ call: ol_notification) -> Bool {

@@ -113,7 +113,8 @@ final class RunnerSpawner {
       hasListener: plan.expectsListener,
       isDumpable: plan.isReadable, joinsCgroup: hasCgroup,
       sharesMemory: sharesMemory, attachments: attachments, freshPoints: plan.freshPoints, suitsSpare: false,
-      network: plan.network?.request, keepsDescriptors: plan.options.open.contains(.descriptors))
+      network: plan.network?.request, keepsDescriptors: plan.options.open.contains(.descriptors),
+      tellsFileLimit: plan.tellsFileLimit)
   }
 
   /// `descriptors`: those of what the host clones are added, in their order.

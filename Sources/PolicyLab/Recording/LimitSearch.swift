@@ -56,6 +56,9 @@ struct LimitSearch {
       if !denied.isDisjoint(with: SystemCalls.opening) {
         wanted.openFiles = max(before.openFiles, min(before.openFiles * 2, bounds.openFiles))
       }
+      if !denied.isDisjoint(with: ["fallocate", SystemCalls.lengthening]) {
+        wanted.fileSize = max(before.fileSize, min(before.fileSize, bounds.fileSize / 2) * 2)
+      }
       if denied.contains("clone") {
         wanted.threads = max(before.threads, min(max(before.threads * 2, 1), bounds.threads))
       }

@@ -43,6 +43,7 @@ package struct PolicyRecorder {
     package var time: Duration?
     package var threads = 1024
     package var openFiles = 1 << 16
+    package var fileSize = 64 << 30
     /// What is never granted, nor what lies in it.
     package var never: Set<String> = []
     /// Folders in which is granted what needs a review otherwise.
