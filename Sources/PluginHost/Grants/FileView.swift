@@ -48,7 +48,8 @@ struct FileView {
 
   init(
     shown: [String], listed: [String] = [], executable: [String] = [], withoutExecution: [String] = [],
-    writable: [String] = [], devices: [String] = [], runtime: [String] = [], temporary: String?, hidesFiles: Bool, hasLandlock: Bool, disk: Disk
+    writable: [String] = [], devices: [String] = [], runtime: [String] = [], temporary: String?, hidesFiles: Bool,
+    hasLandlock: Bool, disk: Disk
   ) {
     (self.shown, self.listed, self.writable) = (shown, listed, writable)
     (self.executable, self.withoutExecution) = (executable, withoutExecution)
