@@ -18,6 +18,19 @@ import Testing
   }
 
   @Test(
+    "no option is named that wouldn't help: a link to what /proc has of a process is never granted",
+    arguments: [true, false])
+  func linkIntoProcess(isReviewed: Bool) {
+    var bounds = PolicyRecorder.Bounds()
+    if isReviewed { bounds.reviewed = ["/proc"] }
+    let refusal = GrantRefusal(base: Policy(), bounds: bounds)
+    let machine = PolicyRecorder.Machine(kind: Self.kind) { $0 == "/proc/mounts" ? "/proc/17/mounts" : $0 }
+    let reason = refusal.reason(for: "/proc/mounts", .read, machine)
+    #expect(reason?.contains("no policy grants it") == true && reason?.contains("--allow") == false, "\(reason ?? "")")
+    #expect(refusal.reason(for: "/proc/cpuinfo", .read, machine)?.contains("--allow") == (isReviewed ? nil : true))
+  }
+
+  @Test(
     "what needs a review is granted in the folders that were named, and code that it has written where that was asked for",
     arguments: [true, false])
   func reviewed(isGranted: Bool) throws {

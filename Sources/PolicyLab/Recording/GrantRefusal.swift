@@ -31,6 +31,10 @@ struct GrantRefusal {
   func reason(for path: String, _ access: PathAccess, _ machine: PolicyRecorder.Machine) -> String? {
     let real = machine.real(path)
     if machine.isDevice(real) { return Remedy.otherDevice }
+    // Where no option helps, none is named: /proc/mounts leads to what /proc has of one process.
+    if real != path, let reason = RevealingFolder.rejectionReason(forReal: real) {
+      return "no policy grants it: it \(reason)"
+    }
     return reason(named: path, access)
       ?? (real == path ? nil : reason(named: real, access).map { "it leads to \(real): \($0)" })
   }
