@@ -113,7 +113,8 @@ import Testing
     #expect(proof.status == 0 && proof.output == "3145728\n" && !proof.errors.contains("denied"), "\(proof)")
   }
 
-  @Test("a program that a plugin starts is answered EFBIG, and isn't ended") func programGoesOn() async throws {
+  @Test("a program that a plugin starts is answered EFBIG, and isn't ended", .withMemoryCgroup)
+  func programGoesOn() async throws {
     let scene = try Scene()
     defer { scene.remove() }
     let source = """
