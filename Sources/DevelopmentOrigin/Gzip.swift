@@ -18,6 +18,7 @@ enum Gzip {
     }
     return result
   }
+
   private static let table = (0..<256).map { (index: UInt32) in
     (0..<8).reduce(index) { value, _ in value & 1 == 1 ? 0xedb8_8320 ^ value >> 1 : value >> 1 }
   }
