@@ -98,11 +98,11 @@ struct SpawnPlan {
   var isReadable: Bool { (policy.observesFiles || options.onReadyForDebugger != nil) && !surroundings.isRoot }
 
   /// Whether the runner's filter hands calls to the host.
-  /// Whether the report has that a file was to become longer than the limit allows. A program that a plugin starts can't tell:
-  /// there EFBIG is all that anybody hears.
-  var tellsFileLimit: Bool { expectsListener && !policy.startsPrograms }
-
   var expectsListener: Bool { machine.hasListener && !options.open.contains(.seccomp) }
+
+  /// Whether the runner reports each file that was to become longer than the limit allows. A program that a plugin starts would
+  /// end by the signal for it.
+  var tellsFileLimit: Bool { expectsListener && !policy.startsPrograms }
 
   /// What the filter would let through, and hands over to be seen.
   var tracedCalls: Set<String> {
