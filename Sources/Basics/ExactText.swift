@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A text by its bytes. Swift takes two spellings of one character for equal, "é" and "e" with an accent after it; to the kernel, a
 /// server, a database or a linker they are two names.
 package struct ExactText: Hashable, Comparable, Sendable {
@@ -20,8 +22,14 @@ package struct ExactText: Hashable, Comparable, Sendable {
 extension String {
   /// Whether both have the same bytes.
   package func isExactly(_ other: String) -> Bool {
-    // Those that Swift tells apart differ in their bytes, too, and it is quick to say so.
-    self == other && utf8.elementsEqual(other.utf8)
+    var (left, right) = (self, other)
+    return left.withUTF8 { left in
+      right.withUTF8 { right in
+        guard left.count == right.count else { return false }
+        guard let first = left.baseAddress, let other = right.baseAddress else { return true }
+        return memcmp(first, other, left.count) == 0
+      }
+    }
   }
 
   /// What is before and after the first "=" (environ(7)); nil where there is none.

@@ -210,6 +210,8 @@ package enum RunnerMessage: Sendable, Equatable {
   }
 
   package static let returnedKind: UInt8 = 67
+  /// In memory that both share, of a call by words: the word that was returned lies beside the answer. No frame has it.
+  package static let returnedWordKind: UInt8 = 75
   /// Of the messages that the signal handler writes by itself.
   package static let crashedKind: UInt8 = 70
   package static let stackFrameKind: UInt8 = 80

@@ -147,9 +147,10 @@ public final class PluginHost: Sendable {
   public static func check(
     _ symbol: String, _ signature: String, arguments: [CallArgument], policy: Policy = Policy()
   ) throws(HostError) {
-    let function = try CallBounds.function(symbol, signature, arguments)
+    let function = try CallBounds.function(symbol, signature, arguments, KnownFunctions())
     try CallBounds.check(
-      HostMessage.call(function.call).frame(id: 0), function.signature, frameBytes: policy.limits.frameBytes)
+      HostMessage.call(function.call.message).frame(id: 0), function.known.signature,
+      frameBytes: policy.limits.frameBytes)
   }
 
   /// Seconds of one whole wake of the same plugin without a single wall: what a benchmark compares with.

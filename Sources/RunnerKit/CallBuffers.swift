@@ -78,12 +78,6 @@ struct CallBuffers {
 
   private mutating func word(_ value: CallValue) -> UInt64 {
     switch value {
-    case .void, .handle, .structure, .array: return 0
-    case .signed(let value): return UInt64(bitPattern: value)
-    case .unsigned(let value), .pointer(let value): return value
-    case .single(let value): return UInt64(value.bitPattern)
-    case .double(let value): return value.bitPattern
-    case .cstring(nil): return 0
     case .cstring(let bytes?), .bytes(let bytes):
       // One more byte, so that text passed as bytes is terminated as well.
       let buffer = UnsafeMutableRawPointer.allocate(byteCount: bytes.count + 1, alignment: 16)
@@ -91,6 +85,7 @@ struct CallBuffers {
       buffer.storeBytes(of: 0, toByteOffset: bytes.count, as: UInt8.self)
       owned.append(buffer)
       return UInt64(UInt(bitPattern: buffer))
+    default: return value.word ?? 0
     }
   }
 }

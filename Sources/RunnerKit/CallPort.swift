@@ -6,7 +6,10 @@ internal import Synchronization
 /// The runner's end of the shared memory: waits for questions, and answers there.
 struct CallPort {
   enum Question {
-    case function(PlacedCall, id: UInt64)
+    /// `place`: where the function is to be remembered; nil: nowhere.
+    case function(PlacedCall, id: UInt64, place: Int?)
+    /// So many of the port's words are the arguments of a function that is remembered.
+    case words(place: Int, count: Int, id: UInt64)
     case frame(Frame)
   }
 
@@ -23,6 +26,8 @@ struct CallPort {
   private static let longestSleep: UInt64 = 1_000_000_000
 
   let memory: CallMemory
+  /// The arguments of a call by words.
+  let words = UnsafeMutablePointer<UInt64>.allocate(capacity: WordSignature.maxArguments)
   /// The sequence of the last question.
   private var last: UInt32 = 0
   private var spinLimit: UInt64 = 0
@@ -40,6 +45,12 @@ struct CallPort {
     hostsProcessor = question.host_processor
     switch question.place {
     case UInt32(OL_IN_MEMORY): break
+    case UInt32(OL_IN_WORDS):
+      guard question.length <= WordSignature.maxArguments, question.function < OL_FUNCTIONS else {
+        throw .unexpected("\(question.length) words for function \(question.function)")
+      }
+      ol_read_words(memory.words, question.length, words)
+      return .question(.words(place: Int(question.function), count: Int(question.length), id: question.id))
     case UInt32(OL_ON_SOCKET): return .onSocket
     default: throw .unexpected("place \(question.place)")
     }
@@ -51,7 +62,11 @@ struct CallPort {
     guard kind == PlacedCall.kind else {
       return .question(.frame(Frame(kind: kind, id: question.id, payload: payload)))
     }
-    return .question(.function(try PlacedCall(payload: payload, area: CallMemory.area), id: question.id))
+    guard question.function <= OL_FUNCTIONS else { throw .unexpected("function \(question.function)") }
+    return .question(
+      .function(
+        try PlacedCall(payload: payload, area: CallMemory.area), id: question.id,
+        place: question.function > 0 ? Int(question.function) - 1 : nil))
   }
 
   /// Until there is another question. False where the host is gone.
@@ -97,12 +112,17 @@ struct CallPort {
     return self.answer(Frame(kind: RunnerMessage.returnedKind, id: id, payload: payload), on: channel)
   }
 
-  private func publish(kind: UInt8, length: Int, id: UInt64, _ channel: Channel) {
+  /// The same of a function that was called by words.
+  func answer(word: UInt64, id: UInt64, on channel: Channel) {
+    publish(kind: RunnerMessage.returnedWordKind, length: 0, id: id, channel, word: word)
+  }
+
+  private func publish(kind: UInt8, length: Int, id: UInt64, _ channel: Channel, word: UInt64 = 0) {
     ol_answer(
       memory.words,
       ol_answer(
         sequence: last, kind: UInt32(kind), length: UInt32(length), runner_waits: 0, id: id, processor: ol_processor(),
-        has_sent: Channel.hasSent.exchange(false, ordering: .acquiringAndReleasing) ? 1 : 0))
+        has_sent: Channel.hasSent.exchange(false, ordering: .acquiringAndReleasing) ? 1 : 0, word: word))
     // After the answer: either the host sees that, or this sees how the host waits.
     switch ol_region_load(ol_host_waits(memory.words)) {
     case UInt32(OL_AWAKE): break

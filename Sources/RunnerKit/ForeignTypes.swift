@@ -31,7 +31,7 @@ struct ForeignTypes {
     }
   }
 
-  private static func type(of scalar: CallLayout.Scalar) -> Pointer? {
+  static func type(of scalar: CallLayout.Scalar) -> Pointer? {
     switch scalar {
     case .i8: ol_ffi_i8()
     case .u8: ol_ffi_u8()

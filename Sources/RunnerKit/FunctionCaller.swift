@@ -21,8 +21,10 @@ enum FunctionCaller {
   }
 
   /// nil for a request that no host makes: it has checked signature and arguments. `memory`: where arguments lie, and where a
-  /// long `out(N)` is to lie.
-  static func call(_ call: PlacedCall, in plugin: LoadedPlugin, memory: CallMemory?) -> Outcome? {
+  /// long `out(N)` is to lie. `rememberedAs`: where the function is to be found when it is called by words.
+  static func call(
+    _ call: PlacedCall, in plugin: LoadedPlugin, memory: CallMemory?, rememberedAs place: Int? = nil
+  ) -> Outcome? {
     let signature: CallSignature
     let address: UnsafeMutableRawPointer
     if let known = plugin.resolved.functions[ExactText(call.symbol)], known.text == call.signature {
@@ -38,6 +40,7 @@ enum FunctionCaller {
         text: call.signature, signature: signature, address: address)
     }
     guard signature.arguments.count(where: \.isGiven) == call.arguments.count else { return nil }
+    if let place { plugin.resolved.remembered[place] = WordFunction(address, signature) }
     return .answer(invoke(address, signature, call.arguments, memory))
   }
 

@@ -22,7 +22,8 @@ struct RunnerLoop {
       while let question = try next() {
         let isAnswered: Bool
         switch question {
-        case .function(let call, let id): isAnswered = answer(call, id)
+        case .function(let call, let id, let place): isAnswered = answer(call, id, rememberedAs: place)
+        case .words(let place, let count, let id): isAnswered = try answer(place, count, id)
         case .frame(let frame): isAnswered = try answer(frame)
         }
         guard isAnswered else { break }
@@ -61,9 +62,21 @@ struct RunnerLoop {
     return send(answer)
   }
 
-  private mutating func answer(_ call: PlacedCall, _ id: UInt64) -> Bool {
+  /// Calls a remembered function.
+  private func answer(_ place: Int, _ count: Int, _ id: UInt64) throws(ProtocolViolation) -> Bool {
     guard let plugin, let port else { return false }
-    let outcome = FunctionCaller.call(call, in: plugin, memory: port.memory)
+    guard let function = plugin.resolved.remembered[place], function.count == count else {
+      throw .unexpected("\(count) words for function \(place)")
+    }
+    let word = function.call(port.words)
+    ol_flush_output()
+    port.answer(word: word, id: id, on: channel)
+    return true
+  }
+
+  private mutating func answer(_ call: PlacedCall, _ id: UInt64, rememberedAs place: Int?) -> Bool {
+    guard let plugin, let port else { return false }
+    let outcome = FunctionCaller.call(call, in: plugin, memory: port.memory, rememberedAs: place)
     ol_flush_output()
     switch outcome {
     case .message(let message): return send(message.frame(id: id))

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import HostProtocol
 import LinuxSystem
@@ -50,6 +51,36 @@ import Testing
     await #expect(throws: HostError.self) { try await plugin.call("no_such_function", "void()") }
     await #expect(throws: HostError.self) { try await plugin.call("environ", "void()") }
     #expect(try await plugin.call("abs", "i32(i32)", -8).value == .signed(8))
+    #expect(await plugin.end().outcome.kind == .returned)
+  }
+
+  @Test(
+    "more functions than a runner remembers are called in any order, each with its own answer",
+    arguments: [true, false])
+  func manyFunctions(isShared: Bool) async throws {
+    let host = try Workspace.host()
+    let plugin = try await host.load(
+      "libm.so.6", policy: policy(), options: isShared ? PluginHost.LoadOptions() : Self.overSocket)
+    let functions: [(String, (Double) -> Double)] = [
+      ("sqrt", { $0.squareRoot() }), ("floor", { $0.rounded(.down) }), ("ceil", { $0.rounded(.up) }),
+      ("trunc", { $0.rounded(.towardZero) }), ("fabs", { $0.magnitude }), ("sin", { sin($0) }), ("exp2", { exp2($0) }),
+    ]
+    // Each spelling of a type is a function of its own to the host: 140 of them, for 64 places.
+    let spellings = (0..<20).map { "f64(" + String(repeating: " ", count: $0) + "f64)" }
+    var random = SeededGenerator(seed: 20_261_129)
+    var wrong: [String] = []
+    for _ in 0..<1500 {
+      let (name, function) = functions.randomElement(using: &random)!
+      let number = Double.random(in: 0...50, using: &random)
+      // A few of them again and again, all of them now and then.
+      let spelling = spellings[Int.random(in: 0..<20, using: &random) / (Bool.random(using: &random) ? 1 : 20)]
+      let found = try await plugin.call(name, spelling, .double(number)).value
+      if found != .double(function(number)) { wrong.append("\(name)(\(number)): \(found)") }
+      if Int.random(in: 0..<100, using: &random) == 0 {
+        await #expect(throws: HostError.self) { try await plugin.call("no_such_function", spelling, .double(1)) }
+      }
+    }
+    #expect(wrong.isEmpty)
     #expect(await plugin.end().outcome.kind == .returned)
   }
 

@@ -20,7 +20,8 @@ import Testing
   }
 
   private func ask(
-    place: UInt32 = UInt32(OL_IN_MEMORY), kind: UInt32, _ payload: [UInt8], length: UInt32? = nil, room: UInt32 = 0
+    place: UInt32 = UInt32(OL_IN_MEMORY), kind: UInt32, _ payload: [UInt8], length: UInt32? = nil, room: UInt32 = 0,
+    function: UInt32 = 0
   ) {
     payload.withUnsafeBytes { bytes in
       if let from = bytes.baseAddress { memory.questions.copyMemory(from: from, byteCount: bytes.count) }
@@ -31,7 +32,7 @@ import Testing
       ol_question(
         sequence: next, place: place, kind: kind, length: length ?? UInt32(payload.count), id: 7, room: room,
         spin_limit: 0,
-        host_waits: 0, host_processor: 0, taken: next &- 1))
+        host_waits: 0, host_processor: 0, taken: next &- 1, function: function))
   }
 
   private let call = PlacedCall(
@@ -41,7 +42,7 @@ import Testing
     var port = CallPort(memory)
     for _ in 0..<3 {
       ask(kind: UInt32(PlacedCall.kind), call.payload)
-      guard case .question(.function(let taken, let id)) = try port.next() else { throw Unexpected() }
+      guard case .question(.function(let taken, let id, nil)) = try port.next() else { throw Unexpected() }
       #expect(taken == call && id == 7)
       ask(place: UInt32(OL_ON_SOCKET), kind: 0, [])
       guard case .onSocket = try port.next() else { throw Unexpected() }
@@ -54,11 +55,11 @@ import Testing
     let whole = call.payload
     var random = SeededGenerator(seed: 20_261_125)
     var asked: [(UInt32, UInt32, [UInt8], UInt32?)] = [
-      (2, kind, whole, nil), (7, kind, whole, nil), (.max, 0, [], nil), (0, 256, whole, nil), (0, .max, [], nil),
+      (3, kind, whole, nil), (7, kind, whole, nil), (.max, 0, [], nil), (0, 256, whole, nil), (0, .max, [], nil),
       (0, kind, whole, UInt32(CallMemory.area) + 1), (0, kind, whole, .max), (0, kind, [], nil),
     ]
     asked += whole.indices.map { (0, kind, Array(whole.prefix($0)), nil) }
-    asked += (0..<64).map { _ in (UInt32(truncatingIfNeeded: random.next()) | 2, 5, whole, nil) }
+    asked += (0..<64).map { _ in (UInt32(truncatingIfNeeded: random.next()) | 4, 5, whole, nil) }
     var port = CallPort(memory)
     for (place, kind, payload, length) in asked {
       ask(place: place, kind: kind, payload, length: length)
@@ -66,6 +67,26 @@ import Testing
         try port.next()
       }
     }
+  }
+
+  @Test("Words are taken as they are asked, and no more of them or for another place than there are") func words()
+    throws
+  {
+    var port = CallPort(memory)
+    for (count, place) in [(0, 0), (1, 63), (8, 5)] as [(UInt32, UInt32)] {
+      for index in 0..<count { ol_put_word(memory.words, index, UInt64(index) + 100) }
+      ask(place: UInt32(OL_IN_WORDS), kind: 0, [], length: count, function: place)
+      guard case .question(.words(Int(place), Int(count), 7)) = try port.next() else { throw Unexpected() }
+      #expect((0..<Int(count)).map { port.words[$0] } == (0..<UInt64(count)).map { $0 + 100 })
+    }
+    for (count, place) in [(9, 0), (.max, 0), (0, 64), (1, .max)] as [(UInt32, UInt32)] {
+      ask(place: UInt32(OL_IN_WORDS), kind: 0, [], length: count, function: place)
+      #expect(throws: ProtocolViolation.self) { try port.next() }
+    }
+    ask(kind: UInt32(PlacedCall.kind), call.payload, function: 65)
+    #expect(throws: ProtocolViolation.self) { try port.next() }
+    ask(kind: UInt32(PlacedCall.kind), call.payload, function: 64)
+    guard case .question(.function(call, 7, 63)) = try port.next() else { throw Unexpected() }
   }
 
   @Test("An answer says whether something was sent on a socket since the last one, and where it was given")

@@ -12,8 +12,11 @@ enum {
   OL_REGION_BYTES = OL_REGION_WORDS + 2 * OL_REGION_AREA,
 };
 
-/* Where a frame lies: in its area, or on the control socket, as the end of it does. */
-enum { OL_IN_MEMORY = 0, OL_ON_SOCKET = 1 };
+/* Where a frame lies: in its area, or on the control socket, as the end of it does. A call that is nothing but its words has none. */
+enum { OL_IN_MEMORY = 0, OL_ON_SOCKET = 1, OL_IN_WORDS = 2 };
+
+/* Arguments that there is room for beside a question, and functions that a runner remembers. */
+enum { OL_MAX_WORDS = 8, OL_FUNCTIONS = 64 };
 
 /* What wakes the one who waits for a word: nothing, futex(2), or a frame on the control socket. */
 enum { OL_AWAKE = 0, OL_WAITS_FOR_WORD = 1, OL_WAITS_FOR_SOCKET = 2 };
@@ -23,6 +26,7 @@ struct ol_question {
   uint32_t sequence;
   uint32_t place;
   uint32_t kind;
+  /* Bytes of the frame, or words. */
   uint32_t length;
   uint64_t id;
   /* Bytes of the area for answers that may be used. */
@@ -35,6 +39,9 @@ struct ol_question {
   uint32_t host_processor;
   /* The last question whose answer the host has copied, if that was long: its buffers may be cleared for the next one. */
   uint32_t taken;
+  /* Which of the functions that the runner remembers is called by its words; of a frame, as which one it is to remember what that
+   * calls, counted from 1. */
+  uint32_t function;
 };
 
 /* Written by the runner, and by the plugin. */
@@ -48,12 +55,15 @@ struct ol_answer {
   uint32_t processor;
   /* Whether the runner has sent something on a socket since its last answer. */
   uint32_t has_sent;
+  /* What the function returned, where it was called by words. */
+  uint64_t word;
 };
 
 /* On lines of the cache that the processor doesn't fetch together. */
 struct ol_words {
   struct ol_question question;
-  uint8_t gap[256 - sizeof(struct ol_question)];
+  uint64_t words[OL_MAX_WORDS];
+  uint8_t gap[256 - sizeof(struct ol_question) - OL_MAX_WORDS * sizeof(uint64_t)];
   struct ol_answer answer;
 };
 
@@ -104,7 +114,14 @@ static inline struct ol_question ol_read_question(const struct ol_words *words) 
   copy.room = from->room;
   copy.spin_limit = from->spin_limit;
   copy.host_processor = from->host_processor;
+  copy.function = from->function;
   return copy;
+}
+
+/* The words of a question, each read once; at most OL_MAX_WORDS. */
+static inline void ol_read_words(const struct ol_words *words, uint32_t count, uint64_t *to) {
+  const volatile uint64_t *from = words->words;
+  for (uint32_t index = 0; index < count && index < OL_MAX_WORDS; index++) to[index] = from[index];
 }
 
 static inline struct ol_answer ol_read_answer(const struct ol_words *words) {
@@ -114,7 +131,13 @@ static inline struct ol_answer ol_read_answer(const struct ol_words *words) {
   copy.length = from->length;
   copy.id = from->id;
   copy.has_sent = from->has_sent;
+  copy.word = from->word;
   return copy;
+}
+
+/* Before the question whose words they are. */
+static inline void ol_put_word(struct ol_words *words, uint32_t index, uint64_t word) {
+  if (index < OL_MAX_WORDS) ((volatile uint64_t *)words->words)[index] = word;
 }
 
 /* The sequence is written last. The host looks at the answer and sleeps for nothing yet. */
@@ -129,6 +152,7 @@ static inline void ol_ask(struct ol_words *words, struct ol_question question) {
   to->host_processor = question.host_processor;
   to->host_waits = OL_AWAKE;
   to->taken = question.taken;
+  to->function = question.function;
   ol_region_store(&words->question.sequence, question.sequence);
 }
 
@@ -139,6 +163,7 @@ static inline void ol_answer(struct ol_words *words, struct ol_answer answer) {
   to->id = answer.id;
   to->processor = answer.processor;
   to->has_sent = answer.has_sent;
+  to->word = answer.word;
   ol_region_store(&words->answer.sequence, answer.sequence);
 }
 

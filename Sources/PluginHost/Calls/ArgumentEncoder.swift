@@ -269,13 +269,6 @@ struct ArgumentEncoder {
 extension CallValue {
   /// The bits of a number.
   fileprivate var bits: UInt64 {
-    switch self {
-    case .signed(let value): UInt64(bitPattern: value)
-    case .unsigned(let value), .pointer(let value): value
-    case .single(let value): UInt64(value.bitPattern)
-    case .double(let value): value.bitPattern
-    case .handle(let handle): handle?.number ?? 0
-    case .void, .cstring, .bytes, .structure, .array: 0
-    }
+    if case .handle(let handle) = self { handle?.number ?? 0 } else { word ?? 0 }
   }
 }

@@ -3,33 +3,28 @@ internal import HostProtocol
 /// What can be asked of a plugin at all. A call that doesn't fit a frame would end the run for what the caller did.
 enum CallBounds {
   struct Function {
-    var call: HostMessage.Call
-    var signature: CallSignature
+    var call: FunctionCall
     /// Memory that its arguments name.
     var used: [PluginMemory] = []
     var callbacks: [PreparedCallback] = []
     /// Where the numbers of the next ones begin.
     var nextCallback = 0
+
+    var known: KnownFunction { call.function }
   }
 
-  /// A function's call with arguments that fit its signature. `holdings`: of the plugin; nil where there is none yet.
+  /// A function's call with arguments that fit its signature. `functions`: of the plugin, as are `holdings`; nil where there is none yet.
   static func function(
-    _ symbol: String, _ text: String, _ arguments: [CallArgument], _ holdings: PluginHoldings? = nil
+    _ symbol: String, _ text: String, _ arguments: [CallArgument], _ functions: KnownFunctions,
+    _ holdings: PluginHoldings? = nil
   ) throws(HostError) -> Function {
-    guard !symbol.isEmpty else { throw .usage("the symbol is missing: name the function to call") }
-    guard !symbol.utf8.contains(0) else { throw .usage("a symbol's name has no NUL") }
-    let signature: CallSignature
-    do throws(CallSignature.ParseError) {
-      signature = try KnownSignatures.parse(text)
-    } catch {
-      throw .usage(error.description)
-    }
+    let known = try functions.function(symbol, text)
     do throws(CallArgument.MisfitError) {
       var encoder = ArgumentEncoder(holdings)
-      let values = try encoder.values(of: arguments, for: signature)
+      let values = try encoder.values(of: arguments, for: known.signature)
       return Function(
-        call: .function(symbol: symbol, signature: text, arguments: values), signature: signature, used: encoder.used,
-        callbacks: encoder.callbacks, nextCallback: encoder.nextCallback)
+        call: FunctionCall(function: known, arguments: values), used: encoder.used, callbacks: encoder.callbacks,
+        nextCallback: encoder.nextCallback)
     } catch {
       throw .usage(error.description)
     }

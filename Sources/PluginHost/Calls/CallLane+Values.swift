@@ -13,12 +13,19 @@ extension CallLane {
 
   /// A call that was made in the lane. One object, since it is handed on several times within a call of few microseconds.
   final class Direct: Sendable {
-    let call: PluginCall
+    let call: FunctionCall
+    let ticket: UInt64
+    let limit: Duration?
     let id: UInt64
     let since: Duration
 
-    init(_ call: PluginCall, id: UInt64, since: Duration) {
-      (self.call, self.id, self.since) = (call, id, since)
+    init(_ call: FunctionCall, _ ticket: UInt64, limit: Duration?, id: UInt64, since: Duration) {
+      (self.call, self.ticket, self.limit, self.id, self.since) = (call, ticket, limit, id, since)
+    }
+
+    /// As the run keeps it.
+    var pluginCall: PluginCall {
+      PluginCall(call: call.message, signature: call.function.signature, ticket: ticket, limit: limit)
     }
   }
 

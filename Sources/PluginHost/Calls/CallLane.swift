@@ -90,7 +90,7 @@ final class CallLane: Sendable {
 
   /// Makes the call at once where nothing is in its way, and waits a moment for its answer.
   func attempt(
-    _ call: HostMessage.Call, _ signature: CallSignature, _ ticket: UInt64, within limit: Duration?
+    _ call: FunctionCall, _ ticket: UInt64, within limit: Duration?
   ) -> Attempt {
     struct Begun {
       var id: UInt64
@@ -99,10 +99,8 @@ final class CallLane: Sendable {
       var spinLimit: Duration
       var isSpecial: Bool
     }
-    guard case .function(let symbol, let text, let arguments) = call, signature.longestAnswer <= limits.frameBytes
-    else {
-      return queue()
-    }
+    let function = call.function
+    guard function.longestAnswer <= limits.frameBytes else { return queue() }
     let since = BootClock.now
     // Not under the lock: the other processor may have others to run first, and the watchdog's thread must not wait.
     if state.withLock({ $0.isToMove(at: since, cores: cores) }) { _ = ol_change_processor() }
@@ -117,16 +115,14 @@ final class CallLane: Sendable {
       // Waking takes longer than asking: the runner finds the question as it wakes.
       if wasFrozen { thaw(&state) }
       state.slice.shorten(of: state.runner.pid, process: state.runner.process)
-      guard state.link?.ask(symbol, text, arguments, signature, id: last + 1, spinLimit: spinLimit) == true,
+      guard state.link?.ask(call, id: last + 1, spinLimit: spinLimit) == true,
         let words = state.link?.words
       else {
         state.queued += 1
         return nil
       }
-      state.phase = .calling(
-        Direct(
-          PluginCall(call: call, signature: signature, ticket: ticket, limit: limit), id: last + 1, since: since))
-      let bytes = Self.size(of: arguments) + signature.longestAnswer
+      state.phase = .calling(Direct(call, ticket, limit: limit, id: last + 1, since: since))
+      let bytes = (function.words == nil ? Self.size(of: call.arguments) : 0) + function.longestAnswer
       let more = Duration.microseconds(max(bytes - Self.shortBytes, 0) / Self.bytesPerMicrosecond)
       return Begun(
         id: last + 1, words: words, way: state.pace.choice,
@@ -173,10 +169,12 @@ final class CallLane: Sendable {
       }
       switch answer.message {
       case .returned(let value):
-        try AnswerRule.check(value, of: direct.call.call, signature: direct.call.signature)
+        if !answer.isWord {
+          try AnswerRule.check(value, of: direct.call.message, signature: direct.call.function.signature)
+        }
         result = .success(value)
-      case .entryPointMissing: result = .failure(direct.call.missing(isData: false))
-      case .symbolIsData: result = .failure(direct.call.missing(isData: true))
+      case .entryPointMissing: result = .failure(direct.pluginCall.missing(isData: false))
+      case .symbolIsData: result = .failure(direct.pluginCall.missing(isData: true))
       default:
         state.link?.putBack(.success(answer))
         return .begun

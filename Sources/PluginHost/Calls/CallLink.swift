@@ -12,6 +12,8 @@ struct CallLink: ~Copyable, Sendable {
     var id: UInt64
     /// Whether the runner says that it has sent something on a socket before.
     var isAfterMessages: Bool
+    /// Whether it was made of one word, by the type of what was asked: then it has that.
+    var isWord = false
   }
 
   private var region: CallRegion
@@ -26,6 +28,12 @@ struct CallLink: ~Copyable, Sendable {
   private var held: Result<Answer, ProtocolViolation>?
   /// Frames on the socket that say of an answer in the memory: at most one for each question for which the host slept.
   private var expectedNotices = 0
+  /// The functions that the runner remembers, by their numbers; 0: none.
+  private var remembered = InlineArray<64, UInt64>(repeating: 0)
+  /// What the open question is to be remembered as; nil: nothing.
+  private var learning: (place: Int, number: UInt64)?
+  /// Of the open question, where that is nothing but words.
+  private var askedWords: WordSignature?
 
   init(_ region: consuming CallRegion) { self.region = region }
 
@@ -52,10 +60,45 @@ struct CallLink: ~Copyable, Sendable {
     return true
   }
 
+  /// Asks by the call of a function that the runner may know already.
+  mutating func ask(
+    _ call: FunctionCall, id: UInt64, spinLimit: Duration
+  ) -> Bool {
+    let (function, arguments) = (call.function, call.arguments)
+    guard let words = function.words else {
+      return ask(function.symbol, function.text, arguments, function.signature, id: id, spinLimit: spinLimit)
+    }
+    let place = Int(function.number % UInt64(remembered.count))
+    if remembered[place] == function.number { return ask(words, at: place, arguments, id, spinLimit) }
+    guard
+      ask(
+        function.symbol, function.text, arguments, function.signature, id: id, spinLimit: spinLimit,
+        rememberedAs: place + 1)
+    else { return false }
+    // Another one's before, and this one's once the runner has called it.
+    remembered[place] = 0
+    learning = (place, function.number)
+    return true
+  }
+
+  /// Asks by nothing but words. False where an argument isn't one, as the encoder makes none.
+  private mutating func ask(
+    _ signature: WordSignature, at place: Int, _ arguments: [CallValue], _ id: UInt64, _ spinLimit: Duration
+  ) -> Bool {
+    guard arguments.count == signature.arguments.count else { return false }
+    for index in arguments.indices {
+      guard let word = arguments[index].word else { return false }
+      ol_put_word(region.pointer, UInt32(index), word)
+    }
+    publish(OL_IN_WORDS, 0, arguments.count, id, PlacedData.payloadRoom, spinLimit, function: place)
+    askedWords = signature
+    return true
+  }
+
   /// Asks by a function's call, whose long arguments and buffers are copied once each. False where there is no room.
   mutating func ask(
     _ symbol: String, _ text: String, _ arguments: [CallValue], _ signature: CallSignature, id: UInt64,
-    spinLimit: Duration
+    spinLimit: Duration, rememberedAs place: Int = 0
   ) -> Bool {
     var area = AreaRoom(capacity: CallRegion.area)
     let room = Self.room(for: signature)
@@ -81,7 +124,7 @@ struct CallLink: ~Copyable, Sendable {
       }
     }
     put(payload)
-    publish(OL_IN_MEMORY, PlacedCall.kind, payload.count, id, room, spinLimit)
+    publish(OL_IN_MEMORY, PlacedCall.kind, payload.count, id, room, spinLimit, function: place)
     return true
   }
 
@@ -105,7 +148,7 @@ struct CallLink: ~Copyable, Sendable {
   }
 
   private mutating func publish<Place: BinaryInteger>(
-    _ place: Place, _ kind: UInt8, _ length: Int, _ id: UInt64, _ room: Int, _ spinLimit: Duration
+    _ place: Place, _ kind: UInt8, _ length: Int, _ id: UInt64, _ room: Int, _ spinLimit: Duration, function: Int = 0
   ) {
     let words = region.pointer
     before = ol_region_load(ol_answer_word(words))
@@ -115,12 +158,13 @@ struct CallLink: ~Copyable, Sendable {
     askedID = id
     isAnswered = false
     wasOnSocket = false
+    (learning, askedWords) = (nil, nil)
     ol_ask(
       words,
       ol_question(
         sequence: asked, place: UInt32(place), kind: UInt32(kind), length: UInt32(length), id: id, room: UInt32(room),
         spin_limit: UInt32(clamping: spinLimit.inNanoseconds), host_waits: 0, host_processor: ol_processor(),
-        taken: asked &- 1))
+        taken: asked &- 1, function: UInt32(function)))
     // A plugin that says that none of its threads sleeps isn't woken, and its deadline comes.
     if ol_region_load(ol_runner_waits(words)) != 0 { ol_region_wake(ol_question_word(words)) }
   }
@@ -162,6 +206,11 @@ struct CallLink: ~Copyable, Sendable {
       throw .frameTooLong(length: answer.length, limit: CallRegion.area)
     }
     guard let kind = UInt8(exactly: answer.kind) else { throw .unexpected("kind \(answer.kind)") }
+    if let askedWords, kind == RunnerMessage.returnedWordKind {
+      return Answer(
+        message: .returned(CallResult(value: askedWords.value(of: answer.word))), id: answer.id,
+        isAfterMessages: answer.has_sent != 0, isWord: true)
+    }
     let payload = [UInt8](UnsafeRawBufferPointer(start: region.answers, count: Int(answer.length)))
     let message = try RunnerMessage(
       Frame(kind: kind, id: answer.id, payload: payload),
@@ -170,6 +219,7 @@ struct CallLink: ~Copyable, Sendable {
     if case .returned(let result) = message, result.out.contains(where: { $0.count >= PlacedData.minClearedBytes }) {
       ol_region_store(ol_taken(region.pointer), asked)
     }
+    if case .returned = message, let learning { remembered[learning.place] = learning.number }
     switch message {
     case .loaded, .loadFailed, .returned, .entryPointMissing, .symbolIsData:
       return Answer(message: message, id: answer.id, isAfterMessages: answer.has_sent != 0)

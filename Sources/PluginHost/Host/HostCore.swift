@@ -160,35 +160,57 @@ final class HostCore: @unchecked Sendable {
 
   private func plan(of run: UInt64) async -> SpawnPlan? { await onLoop { $0.runs[run]?.plan } }
 
-  /// `signature`: of a function. `lane`: by which it may be called without this thread, where it has no `callbacks` and none are
+  /// Calls an entry point of an extension. `limit`: less time than the policy gives.
+  func call(
+    _ run: UInt64, _ call: HostMessage.Call, within limit: Duration? = nil
+  ) async throws(HostError) -> RunnerMessage.CallResult {
+    try await ask(run, call, nil, CallTicket(), scope: try scope(of: run), within: limit)
+  }
+
+  /// Calls a function. `lane`: by which it may be called without the loop's thread, where it has no `callbacks` and none are
   /// registered (`mayAsk`). `limit`: less time than the policy gives.
   func call(
-    _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature? = nil, lane: CallLane? = nil,
-    callbacks: [UInt8: CallbackAnswer] = [:], mayAsk: Bool = false, within limit: Duration? = nil
+    _ run: UInt64, _ call: FunctionCall, lane: CallLane, callbacks: [UInt8: CallbackAnswer] = [:], mayAsk: Bool,
+    within limit: Duration? = nil
   ) async throws(HostError) -> RunnerMessage.CallResult {
+    let scope = try scope(of: run)
+    if Task.isCancelled { throw .cancelled }
+    let id = CallTicket.next()
+    let mayAsk = mayAsk || !callbacks.isEmpty
+    switch !mayAsk ? lane.attempt(call, id, within: limit) : lane.queue() {
+    case .finished(let result): return try result.get()
+    case .begun: return try await meet(run, CallTicket(id), lane).get()
+    case .queued:
+      return try await ask(
+        run, call.message, call.function.signature, CallTicket(id), lane: lane, callbacks: mayAsk ? callbacks : nil,
+        scope: scope, within: limit)
+    }
+  }
+
+  /// The plugins whose callbacks make a call of this run.
+  private func scope(of run: UInt64) throws(HostError) -> Set<CallbackScope> {
     let scope = CallbackScope.current
     guard !scope.contains(CallbackScope(core: self, run: run)) else {
       throw .usage("a callback can't call the plugin that called it: that call waits for the callback")
     }
-    let ticket = CallTicket()
-    let mayAsk = mayAsk || !callbacks.isEmpty
-    if let lane, let signature {
-      if Task.isCancelled { throw .cancelled }
-      switch !mayAsk ? lane.attempt(call, signature, ticket.id, within: limit) : lane.queue() {
-      case .finished(let result): return try result.get()
-      case .begun: return try await meet(run, ticket, lane).get()
-      case .queued: break
-      }
-    }
+    return scope
+  }
+
+  /// Calls through the run. `callbacks`: nil where the plugin has nothing to call.
+  private func ask(
+    _ run: UInt64, _ call: HostMessage.Call, _ signature: CallSignature?, _ ticket: CallTicket,
+    lane: CallLane? = nil, callbacks: [UInt8: CallbackAnswer]? = nil, scope: Set<CallbackScope>,
+    within limit: Duration?
+  ) async throws(HostError) -> RunnerMessage.CallResult {
     let result: Result<RunnerMessage.CallResult, HostError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         loop.submit { [self] in
-          if signature != nil { lane?.arrived() }
+          lane?.arrived()
           guard let found = runs[run] else {
             let report = endedReport(of: run)
             return continuation.resume(returning: .failure(report.map { .ended($0) } ?? .failed("the run has ended")))
           }
-          if mayAsk {
+          if let callbacks {
             found.callbacks.add(callbacks, scope.union([CallbackScope(core: self, run: run)]), for: ticket.id)
           }
           found.call(call, signature, ticket, within: limit) { continuation.resume(returning: $0) }

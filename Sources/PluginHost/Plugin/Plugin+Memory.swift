@@ -131,8 +131,9 @@ extension Plugin {
     _ function: RunnerFunction, _ arguments: [CallValue], count: Int = 0
   ) async throws(HostError) -> RunnerMessage.CallResult {
     let signature = function.signature(count: count)
+    let known = KnownFunction(function.rawValue, "\(signature)", signature, isRemembered: false)
     return try await core.call(
-      run, .function(symbol: function.rawValue, signature: "\(signature)", arguments: arguments), signature, lane: lane,
+      run, FunctionCall(function: known, arguments: arguments), lane: lane,
       mayAsk: holdings.withLock { $0.hasCallbacks })
   }
 
@@ -161,17 +162,17 @@ extension Plugin {
     _ symbol: String, _ text: String, _ arguments: [CallArgument]
   ) throws(HostError) -> CallBounds.Function {
     guard arguments.contains(where: \.isHeld) else {
-      let function = try CallBounds.function(symbol, text, arguments)
-      let handles = function.signature.handles
+      let function = try CallBounds.function(symbol, text, arguments, functions)
+      let handles = function.known.handles
       if handles > 0 {
         try held { (holdings) throws(PluginHoldings.Refusal) in try holdings.expect(handles: handles) }
       }
       return function
     }
     return try holdings.withLock { (state) throws(HostError) in
-      let function = try CallBounds.function(symbol, text, arguments, state)
+      let function = try CallBounds.function(symbol, text, arguments, functions, state)
       do throws(PluginHoldings.Refusal) {
-        try state.expect(handles: function.signature.handles)
+        try state.expect(handles: function.known.handles)
       } catch {
         throw .usage(error.description)
       }
@@ -182,7 +183,7 @@ extension Plugin {
   }
 
   func finish(_ function: CallBounds.Function) {
-    let handles = function.signature.isComposed ? function.signature.handles : 0
+    let handles = function.known.handles
     guard handles > 0 || !function.used.isEmpty else { return }
     holdings.withLock { state in
       state.release(handles: handles)

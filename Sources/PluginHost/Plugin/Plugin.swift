@@ -17,6 +17,7 @@ public final class Plugin: Sendable {
   let containers: GroupContainers
   let lane: CallLane
   let holdings: Mutex<PluginHoldings>
+  let functions = KnownFunctions()
   /// Bytes of memory that are read or written at once: a long piece doesn't take a frame of its length.
   let step: Int
   private static let longestStep = 1 << 20
@@ -91,9 +92,9 @@ public final class Plugin: Sendable {
     let function = try begin(symbol, signature, arguments)
     defer { finish(function) }
     let result = try await core.call(
-      run, function.call, function.signature, lane: lane, callbacks: answers(for: function.callbacks),
+      run, function.call, lane: lane, callbacks: answers(for: function.callbacks),
       mayAsk: holdings.withLock { $0.hasCallbacks }, within: limit)
-    return function.signature.isComposed ? compose(result, function.signature) : result
+    return function.known.isComposed ? compose(result, function.known.signature) : result
   }
 
   /// A call, and the seconds between its frame and its answer on the watchdog's thread.

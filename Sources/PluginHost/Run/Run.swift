@@ -158,8 +158,8 @@ final class Run {
     guard let legacy = lane.leave() else { return false }
     if legacy.isThawed { watchdog.thawed(at: BootClock.now) }
     if let passed = legacy.passed { watchdog.passed(wall: passed.wall, until: passed.until) }
-    let effects = machine.handle(.tookOver(last: legacy.last, call: legacy.direct?.call))
-    if let direct = legacy.direct { watchdog.callBegan(at: direct.since, cpu: meter.cpu, limit: direct.call.limit) }
+    let effects = machine.handle(.tookOver(last: legacy.last, call: legacy.direct?.pluginCall))
+    if let direct = legacy.direct { watchdog.callBegan(at: direct.since, cpu: meter.cpu, limit: direct.limit) }
     arm()
     for effect in effects { perform(effect) }
     return true
