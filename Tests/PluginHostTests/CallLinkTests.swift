@@ -52,7 +52,9 @@ import Testing
   }
 
   private func link() throws -> CallLink {
-    guard let region = try CallRegion.make() else { throw SystemCallError("memfd_create", code: EFBIG, subject: "a test") }
+    guard let region = try CallRegion.make() else {
+      throw SystemCallError("memfd_create", code: EFBIG, subject: "a test")
+    }
     return CallLink(region)
   }
 
@@ -194,7 +196,7 @@ import Testing
     }
   }
 
-  @Test("An answer in full to a call by words isn't taken for one that has the type that was asked for") func otherForm()
+  @Test("An answer in full to a call by words isn't taken for one of the type that was asked for") func otherForm()
     throws
   {
     var link = try link()

@@ -110,20 +110,23 @@ final class CallLane: Sendable {
         return nil
       }
       state.pace.begin(at: since, cores: cores, isOnRunnersProcessor: state.link?.isOnRunnersProcessor ?? false)
-      let spinLimit = state.pace.runnersSpinLimit
+      let bytes = (function.words == nil ? Self.size(of: call.arguments) : 0) + function.longestAnswer
+      let more = Duration.microseconds(max(bytes - Self.shortBytes, 0) / Self.bytesPerMicrosecond)
+      // Before the next question this answer is copied, and what that one carries.
+      let runnersLimit = state.pace.runnersSpinLimit
       let wasFrozen = state.isFrozen
       // Waking takes longer than asking: the runner finds the question as it wakes.
       if wasFrozen { thaw(&state) }
       state.slice.shorten(of: state.runner.pid, process: state.runner.process)
-      guard state.link?.ask(call, id: last + 1, spinLimit: spinLimit) == true,
+      guard
+        state.link?.ask(
+          call, id: last + 1, spinLimit: runnersLimit > .zero ? runnersLimit + more : .zero) == true,
         let words = state.link?.words
       else {
         state.queued += 1
         return nil
       }
       state.phase = .calling(Direct(call, ticket, limit: limit, id: last + 1, since: since))
-      let bytes = (function.words == nil ? Self.size(of: call.arguments) : 0) + function.longestAnswer
-      let more = Duration.microseconds(max(bytes - Self.shortBytes, 0) / Self.bytesPerMicrosecond)
       return Begun(
         id: last + 1, words: words, way: state.pace.choice,
         spinLimit: min(state.pace.spinLimit + more, limit ?? limits.wallTime, limits.wallTime),
