@@ -26,7 +26,7 @@ struct CallPort {
   private static let longestSleep: UInt64 = 1_000_000_000
 
   let memory: CallMemory
-  /// The arguments of a call by words.
+  /// The arguments of a call by words, for as long as the process lives.
   let words = UnsafeMutablePointer<UInt64>.allocate(capacity: WordSignature.maxArguments)
   /// The sequence of the last question.
   private var last: UInt32 = 0

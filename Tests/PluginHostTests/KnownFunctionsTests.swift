@@ -27,6 +27,10 @@ import Testing
     #expect(try functions.function("other", "i32(i32)") !== other)
     #expect(other.words == nil && other.number == 0 && other.longestAnswer == first.longestAnswer)
     #expect(try functions.function("f0", "i32(i32)") === first)
+    let long = String(repeating: "f", count: KnownFunctions.longestName + 1)
+    let others = KnownFunctions()
+    #expect(try others.function(long, "i32(i32)") !== others.function(long, "i32(i32)"))
+    #expect(try others.function(String(long.dropLast()), "i32(i32)").words != nil)
     #expect(first.words != nil)
   }
 

@@ -55,9 +55,12 @@ final class KnownFunctions: Sendable {
 
   /// Those beyond that are read anew at each call.
   static let maxCount = 1024
+  /// Bytes of a name that is kept. Names that compilers make have some hundred.
+  static let longestName = 4096
 
   private let state = Mutex(State())
 
+  /// Throws `usage` where there is no such name or type.
   func function(_ symbol: String, _ text: String) throws(HostError) -> KnownFunction {
     let key = Key(symbol: ExactText(symbol), text: ExactText(text))
     let found = state.withLock { state -> KnownFunction? in
@@ -78,7 +81,7 @@ final class KnownFunctions: Sendable {
     }
     return state.withLock { state in
       if let found = state.all[key] { return found }
-      let isRemembered = state.all.count < Self.maxCount
+      let isRemembered = state.all.count < Self.maxCount && symbol.utf8.count <= Self.longestName
       let function = KnownFunction(symbol, text, signature, isRemembered: isRemembered)
       if isRemembered { (state.all[key], state.last) = (function, function) }
       return function
