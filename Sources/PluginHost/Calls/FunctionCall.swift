@@ -1,0 +1,12 @@
+internal import HostProtocol
+
+/// A function and what it is called with, by its type.
+struct FunctionCall: Sendable {
+  let function: KnownFunction
+  let arguments: [CallValue]
+
+  /// As it is told to a runner.
+  var message: HostMessage.Call {
+    .function(symbol: function.symbol, signature: function.text, arguments: arguments)
+  }
+}
