@@ -49,10 +49,12 @@ import Testing
       pace.begin(at: now, cores: 2)
       if round >= 100 { ways.append(pace.choice) }
       #expect(pace.spinLimit == (pace.choice == .asleep ? .microseconds(400) : AnswerWait.spinLimit))
+      #expect(pace.sleepLimit == (pace.choice == .asleep ? .zero : .microseconds(400)), "as long in all")
       now += pace.choice == .turning ? .microseconds(140) : .microseconds(60)
       pace.end(at: now)
       _ = calls(&pace, &now, 3, after: .microseconds(1), taking: .microseconds(2))
       #expect(pace.spinLimit == AnswerWait.spinLimit)
+      #expect(pace.sleepLimit == .zero)
     }
     #expect(ways.count { $0 == .asleep } > 190, "of 200, but for trials")
   }

@@ -97,6 +97,7 @@ final class CallLane: Sendable {
       var words: CallWords
       var way: AnswerWait.Way
       var spinLimit: Duration
+      var sleepLimit: Duration
       var isSpecial: Bool
     }
     let function = call.function
@@ -127,16 +128,21 @@ final class CallLane: Sendable {
         return nil
       }
       state.phase = .calling(Direct(call, ticket, limit: limit, id: last + 1, since: since))
+      let longest = min(limit ?? limits.wallTime, limits.wallTime)
       return Begun(
-        id: last + 1, words: words, way: state.pace.choice,
-        spinLimit: min(state.pace.spinLimit + more, limit ?? limits.wallTime, limits.wallTime),
-        isSpecial: bytes > Self.shortBytes)
+        id: last + 1, words: words, way: state.pace.choice, spinLimit: min(state.pace.spinLimit + more, longest),
+        sleepLimit: min(state.pace.sleepLimit, longest), isSpecial: bytes > Self.shortBytes)
     }
     guard let begun else { return .queued }
-    let isThere = begun.words.wait(begun.way, for: begun.spinLimit)
-    let now = BootClock.now
+    var isThere = begun.words.wait(begun.way, for: begun.spinLimit)
+    var now = BootClock.now
+    let waited = now - since
+    if !isThere, waited < begun.sleepLimit {
+      isThere = begun.words.wait(.asleep, for: begun.sleepLimit - waited)
+      now = BootClock.now
+    }
     return state.withLock { state in
-      state.pace.waited(now - since)
+      state.pace.waited(waited)
       // Another thread has taken it over, or will.
       guard isThere, case .calling(let direct) = state.phase, direct.id == begun.id else { return .begun }
       return finish(direct, at: now, isSpecial: begun.isSpecial, &state)

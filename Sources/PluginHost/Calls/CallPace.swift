@@ -23,10 +23,15 @@ struct CallPace {
   /// For how long the host has turned round for answers.
   private(set) var turned = Duration.zero
 
-  /// For how long a caller waits for an answer on its own thread. A runner that has to be woken answers later, and a caller that
-  /// sleeps leaves the core to others.
-  var spinLimit: Duration { isAfterPause && way == .asleep ? Self.wakingSpinLimit : AnswerWait.spinLimit }
-  private static let wakingSpinLimit = Duration.microseconds(400)
+  /// For how long a caller waits for an answer on its own thread in the way that was chosen.
+  var spinLimit: Duration { isAfterPause && way == .asleep ? Self.wakingLimit : AnswerWait.spinLimit }
+
+  /// Until how long after its question a caller that has turned round in vain sleeps for the answer. It may have kept a runner that it
+  /// woke from its own core, and the watchdog's thread, which would wait instead, may have to wait for a core itself.
+  var sleepLimit: Duration { isAfterPause && way == .turning ? Self.wakingLimit : .zero }
+
+  /// A runner that has to be woken answers later, and a caller that sleeps leaves the core to others.
+  private static let wakingLimit = Duration.microseconds(400)
 
   /// Until when the watchdog's thread, which others need, waits for an answer on its own channel.
   var spinEnd: Duration { sent + AnswerWait.spinLimit }
