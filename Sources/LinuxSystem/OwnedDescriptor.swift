@@ -65,13 +65,17 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
   public borrowing func readAll(limit: Int) throws(SystemCallError) -> [UInt8] {
     let number = self.number
     var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65536)
-    while bytes.count < limit {
-      let wanted = Swift.min(chunk.count, limit - bytes.count)
-      let count = try checkErrno("read", "\(number)") { read(number, &chunk, wanted) }
-      if count == 0 { break }
-      bytes.append(contentsOf: chunk[0..<count])
+    // Nothing is written there but what is read: most of what this reads is a line of /proc or of a cgroup.
+    let code = withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { chunk -> Int32 in
+      while bytes.count < limit {
+        let count = read(number, chunk.baseAddress, Swift.min(chunk.count, limit - bytes.count))
+        if count < 0 { return errno }
+        if count == 0 { break }
+        bytes.append(contentsOf: chunk[0..<count])
+      }
+      return 0
     }
+    guard code == 0 else { throw SystemCallError("read", code: code, subject: "\(number)") }
     return bytes
   }
 

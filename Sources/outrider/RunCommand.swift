@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import HostProtocol
 internal import LinuxSystem
@@ -195,7 +196,7 @@ struct RunCommand: AsyncParsableCommand {
       ?? Download(
         identifier: identifier, url: "https://localhost/\(identifier)", applicationGroupIdentifier: "", fileSize: nil)
     download.state = state
-    if download.uniqueIdentifier.isEmpty { download.uniqueIdentifier = UUID().uuidString }
+    if download.uniqueIdentifier.isEmpty { download.uniqueIdentifier = UniqueIdentifier.random() }
     return download
   }
 }

@@ -1,5 +1,6 @@
 internal import AppBundles
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import ServiceMachines
 internal import ServiceProtocol
@@ -87,7 +88,7 @@ final class AppRequests {
       try transfers.record(.init(app: app, download: value.uniqueIdentifier))?.state.isTerminal == true
     else { return value }
     var value = value
-    value.uniqueIdentifier = UUID().uuidString
+    value.uniqueIdentifier = UniqueIdentifier.random()
     value.state = 0
     return value
   }
@@ -108,7 +109,7 @@ final class AppRequests {
       return clients.answer(id, request, .failure(ServiceFailure(rejection)))
     }
     value.applicationGroupIdentifier = downloads.shared.names.shared(value.applicationGroupIdentifier)
-    if UUID(uuidString: value.uniqueIdentifier) == nil { value.uniqueIdentifier = UUID().uuidString }
+    if UUID(uuidString: value.uniqueIdentifier) == nil { value.uniqueIdentifier = UniqueIdentifier.random() }
     downloads.insert(value, of: app)
     decider.process(.app(app, event(calls.begin(id, request), value.planned)))
     downloads.removeUnlessPlanned(value.uniqueIdentifier, of: app)

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import ServiceMachines
 internal import ServiceProtocol
@@ -60,7 +61,7 @@ final class DownloadTable {
   func unused(_ uniqueIdentifier: String, of app: String) -> String {
     guard UUID(uuidString: uniqueIdentifier) != nil, byApp[app]?[uniqueIdentifier] == nil,
       isUnknownToEngine(.init(app: app, download: uniqueIdentifier))
-    else { return UUID().uuidString }
+    else { return UniqueIdentifier.random() }
     return uniqueIdentifier
   }
 

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import ServiceMachines
 internal import ServiceProtocol
@@ -85,7 +86,8 @@ final class ContentAnswers {
         value =
           unplanned.removeValue(forKey: one.identifier)
           ?? DownloadValue(
-            identifier: one.identifier, uniqueIdentifier: UUID().uuidString, url: "", applicationGroupIdentifier: "",
+            identifier: one.identifier, uniqueIdentifier: UniqueIdentifier.random(), url: "",
+            applicationGroupIdentifier: "",
             fileSize: nil)
       }
       value.state = -1

@@ -1,6 +1,7 @@
 internal import AppBundles
 internal import AssetModel
 internal import AssetStore
+internal import Basics
 internal import Downloads
 internal import Foundation
 internal import Glibc
@@ -108,7 +109,7 @@ final class OperatorCommands {
         allowance: restrictions?.downloadAllowance ?? 0,
         essentialAllowance: restrictions?.essentialDownloadAllowance ?? 0,
         domains: restrictions?.allowedDomains),
-      installation: decider.core.apps[identifier]?.facts.installation ?? UUID().uuidString)
+      installation: decider.core.apps[identifier]?.facts.installation ?? UniqueIdentifier.random())
     news.log(identifier, isThere ? "update" : "install", "version \(app.description.version)")
     decider.process(
       .app(identifier, .placed(version: app.label, kind: isThere ? .update : .install, facts: facts)))

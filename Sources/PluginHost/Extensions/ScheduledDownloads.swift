@@ -1,5 +1,5 @@
 internal import AssetModel
-internal import Foundation
+internal import Basics
 internal import HostProtocol
 
 /// The downloads that a plugin may look up, may not schedule twice, and may cancel: what it scheduled beside its answers,
@@ -102,7 +102,7 @@ extension Download {
   /// With a unique identifier of the host's where the plugin gave none.
   var identified: Download {
     var download = self
-    if download.uniqueIdentifier.isEmpty { download.uniqueIdentifier = UUID().uuidString }
+    if download.uniqueIdentifier.isEmpty { download.uniqueIdentifier = UniqueIdentifier.random() }
     return download
   }
 }

@@ -56,7 +56,8 @@ final class ForkServerPool: @unchecked Sendable {
   private let spares: [Preload: SpareRunner]
 
   init(
-    _ settings: Settings, loop: EventLoop, workers: WorkerThreads, logger: Logger, runs: RunTable, cgroups: CgroupSupply
+    _ settings: Settings, loop: EventLoop, workers: WorkerThreads, logger: Logger, runs: RunTable,
+    cgroups: CgroupSupply, folders: RunFolders
   ) {
     self.settings = settings
     self.loop = loop
@@ -65,7 +66,10 @@ final class ForkServerPool: @unchecked Sendable {
     self.runs = runs
     spares = Dictionary(
       uniqueKeysWithValues: Preload.allCases.map {
-        ($0, SpareRunner(isWanted: settings.keepsSpare, loop: loop, runs: runs, cgroups: cgroups))
+        (
+          $0,
+          SpareRunner(isWanted: settings.keepsSpare, loop: loop, runs: runs, cgroups: cgroups, folders: folders)
+        )
       })
   }
 

@@ -17,8 +17,6 @@ final class HostCore: @unchecked Sendable {
   private let alarm: LaneAlarm
   private let isRunning = Atomic(true)
   private let workers = WorkerThreads()
-  /// When this process began: with its id it names the folders of its runs.
-  private let processStart = ProcessStart.time(of: getpid()) ?? 0
   /// Names what this host hands over to plugins, in whichever pid namespace it is.
   private let token = UInt64.random(in: 0 ... .max)
   let runs = RunTable()
@@ -26,8 +24,8 @@ final class HostCore: @unchecked Sendable {
   let pool: ForkServerPool
   let spawner: RunnerSpawner
   let preload: String?
-  /// What the host made for runs to write in.
-  private var folders: [UInt64: String] = [:]
+  /// What the host makes for runs to write in.
+  private let folders: RunFolders
   /// Reports of plugins that were ended and are still referred to.
   private var ended: [UInt64: RunReport] = [:]
   /// Runs whose folders and servers are just being taken away, and who waits for that.
@@ -52,12 +50,14 @@ final class HostCore: @unchecked Sendable {
     } catch {
       throw .failed("the watchdog doesn't start: \(error.description)")
     }
+    folders = RunFolders(workers: workers)
     pool = ForkServerPool(
       .init(
         runner: runner, preload: preload, isCold: configuration.isCold,
         withoutNamespaces: configuration.withoutNamespaces),
-      loop: loop, workers: workers, logger: configuration.logger, runs: runs, cgroups: cgroups)
-    spawner = RunnerSpawner(loop: loop, pool: pool, cgroups: cgroups, alarm: alarm)
+      loop: loop, workers: workers, logger: configuration.logger, runs: runs, cgroups: cgroups, folders: folders)
+    spawner = RunnerSpawner(
+      loop: loop, pool: pool, cgroups: cgroups, filters: FilterSupply(loop: loop, workers: workers), alarm: alarm)
     Janitor.removeFolders()
     loop.submit { [self] in
       cgroups.open()
@@ -73,7 +73,8 @@ final class HostCore: @unchecked Sendable {
     loop.submit { [self] in
       pool.stop()
       for run in runs.all { run.serverDied("the host was shut down") }
-      for run in Set(folders.keys).union(runs.all.map(\.id)) { forget(run) }
+      for run in folders.runs.union(runs.all.map(\.id)) { forget(run) }
+      folders.close()
       // A caller that waits for a call may not get to its own cleaning up any more.
       for container in stagedIn.withLock({ $0 }) { StagedFile.remove(allOf: token, in: container) }
       pool.close()
@@ -342,8 +343,7 @@ final class HostCore: @unchecked Sendable {
   /// What a run writes in whose caller named no container. It goes with the run.
   func makeFolder(of run: UInt64, _ server: ForkServerClient) throws(HostError) -> String {
     do throws(SystemCallError) {
-      let folder = try Janitor.makeFolder(start: processStart)
-      folders[run] = folder
+      let folder = try folders.take(for: run)
       // Its own owner needs no id map.
       if server.hasOwnIdentity { try checkErrno("chown", folder) { chown(folder, server.uid, server.gid) } }
       return folder
@@ -359,18 +359,19 @@ final class HostCore: @unchecked Sendable {
     let plan = runs.remove(run)?.plan
     manifests.withLock { $0[run] = nil }
     let cold = pool.takeDedicated(of: run)
-    let folder = folders.removeValue(forKey: run)
     if leaving[run] != nil {
       leaving[run]?.append(done)
       return
     }
     // In the host's own folder it goes with that.
-    let replacements = plan.flatMap { folder == nil && $0.replacements.isThere(in: $0.container) ? $0 : nil }
-    guard cold != nil || folder != nil || replacements != nil else { return done() }
+    let replacements =
+      folders.has(run) ? nil : plan.flatMap { $0.replacements.isThere(in: $0.container) ? $0 : nil }
+    let hasFolder = !folders.removeEmpty(of: run)
+    guard cold != nil || hasFolder || replacements != nil else { return done() }
     leaving[run] = [done]
     workers.submit { [self] in
       cold?.stop()
-      if let folder { Janitor.removeFolder(folder) }
+      if hasFolder { folders.remove(of: run) }
       if let replacements { replacements.replacements.remove(from: replacements.container) }
       loop.submit { [self] in for tell in leaving.removeValue(forKey: run) ?? [] { tell() } }
     }

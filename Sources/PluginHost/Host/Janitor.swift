@@ -24,6 +24,14 @@ enum Janitor {
     return folder
   }
 
+  /// Of a folder that `makeFolder` made. False where it isn't empty, or was so full once that looking takes a while: many filesystems
+  /// don't make a folder smaller as files are removed.
+  static func removeEmptyFolder(_ folder: String) -> Bool {
+    guard let size = try? Files.identity(of: folder).size, size <= 4096, rmdir(folder) == 0 else { return false }
+    locks.withLock { $0[folder] = nil }
+    return true
+  }
+
   /// Of a folder that `makeFolder` made.
   static func removeFolder(_ folder: String) {
     Files.removeTree(folder)

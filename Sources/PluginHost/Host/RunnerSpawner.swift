@@ -9,10 +9,10 @@ final class RunnerSpawner {
   private let pool: ForkServerPool
   private let cgroups: CgroupSupply
   private let alarm: LaneAlarm
-  /// Compiled once for each kind.
-  private var programs: [SeccompProgram.Options: [UInt8]] = [:]
+  private let filters: FilterSupply
 
-  init(loop: EventLoop, pool: ForkServerPool, cgroups: CgroupSupply, alarm: LaneAlarm) {
+  init(loop: EventLoop, pool: ForkServerPool, cgroups: CgroupSupply, filters: FilterSupply, alarm: LaneAlarm) {
+    self.filters = filters
     self.alarm = alarm
     self.loop = loop
     self.pool = pool
@@ -109,7 +109,7 @@ final class RunnerSpawner {
     }
     return SpawnRequest(
       run: id, environment: plan.environment, limits: plan.limits(), landlock: plan.landlock(),
-      filter: plan.options.open.contains(.seccomp) ? [] : try program(plan.programOptions),
+      filter: plan.options.open.contains(.seccomp) ? [] : try filters.program(plan.programOptions).bytes,
       hasListener: plan.expectsListener,
       isDumpable: plan.isReadable, joinsCgroup: hasCgroup,
       sharesMemory: sharesMemory, attachments: attachments, freshPoints: plan.freshPoints, suitsSpare: false,
@@ -138,16 +138,5 @@ final class RunnerSpawner {
         .init(source: source, target: part.target, attributes: part.attributes, createsFile: part.createsFile))
     }
     return list
-  }
-
-  private func program(_ options: SeccompProgram.Options) throws(SystemCallError) -> [UInt8] {
-    if let known = programs[options] { return known }
-    do throws(SeccompProgram.CompileError) {
-      let bytes = try SeccompProgram(options).bytes
-      programs[options] = bytes
-      return bytes
-    } catch {
-      throw SystemCallError("seccomp", code: EINVAL, subject: "compile: \(error)")
-    }
   }
 }

@@ -16,16 +16,18 @@ final class SpareRunner {
   private let timers: TimerKeys<Timer>
   private let runs: RunTable
   private let cgroups: CgroupSupply
+  private let folders: RunFolders
   private var plan = SparePlan()
   private var cgroup: RunCgroup?
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
-  init(isWanted: Bool, loop: EventLoop, runs: RunTable, cgroups: CgroupSupply) {
+  init(isWanted: Bool, loop: EventLoop, runs: RunTable, cgroups: CgroupSupply, folders: RunFolders) {
     self.isWanted = isWanted
     self.loop = loop
     timers = loop.newTimers()
     self.runs = runs
     self.cgroups = cgroups
+    self.folders = folders
   }
 
   var isReady: Bool { plan.isReady }
@@ -43,6 +45,7 @@ final class SpareRunner {
     guard isDue else { return becameIdle() }
     if cgroup == nil { cgroup = try? cgroups.take() }
     server.prepare(in: cgroup)
+    folders.prepare()
   }
 
   /// Whether a run may have it: what counts its memory must be what counts the spare's.

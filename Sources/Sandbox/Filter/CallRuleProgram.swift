@@ -8,13 +8,7 @@ internal import Glibc
 struct CallRuleProgram {
   /// Instructions of 8 bytes each (bpf(2), `struct sock_filter`); empty where there are no rules.
   private(set) var bytes: [UInt8] = []
-  private var count: Int { bytes.count / 8 }
-
-  private static let load: UInt16 = 0x20
-  private static let and: UInt16 = 0x54
-  private static let jump: UInt16 = 0x05
-  private static let jumpIfEqual: UInt16 = 0x15
-  private static let end: UInt16 = 0x06
+  private var count: Int { bytes.count / FilterInstruction.size }
 
   /// `hasListener`: the host answers. Otherwise the filter itself denies, and ends the process.
   init(_ rules: Set<CallRule>, hasListener: Bool) {
@@ -27,18 +21,18 @@ struct CallRuleProgram {
       for rule in rules.sorted() { block.add(rule, hasListener: hasListener) }
       // Jumps that depend on something reach no further than 255.
       var program = CallRuleProgram()
-      program.add(Self.jumpIfEqual, UInt32(number), whenTrue: 1)
-      program.add(Self.jump, UInt32(block.count + 1))
+      program.add(.jumpIfEqual, UInt32(number), whenTrue: 1)
+      program.add(.jump, UInt32(block.count + 1))
       program.bytes += block.bytes
       // It had its number in the accumulator; what follows loads its own.
-      program.add(Self.load, 0)
+      program.add(.load, 0)
       blocks += program.bytes
     }
     // `seccomp_data` begins with the number and the architecture, without which the number means nothing.
-    add(Self.load, 4)
-    add(Self.jumpIfEqual, CallArchitecture.native, whenTrue: 1)
-    add(Self.jump, UInt32(blocks.count / 8 + 1))
-    add(Self.load, 0)
+    add(.load, 4)
+    add(.jumpIfEqual, CallArchitecture.native, whenTrue: 1)
+    add(.jump, UInt32(blocks.count / FilterInstruction.size + 1))
+    add(.load, 0)
     bytes += blocks
   }
 
@@ -48,9 +42,9 @@ struct CallRuleProgram {
   /// a signal comes before the host has seen it: the kernel begins anew what was interrupted, but only calls.
   static let answerToNoCall = {
     var program = CallRuleProgram()
-    program.add(load, 0)
-    program.add(jumpIfEqual, .max, whenFalse: 1)
-    program.add(end, ol_scmp_errno(UInt16(ENOSYS)))
+    program.add(.load, 0)
+    program.add(.jumpIfEqual, .max, whenFalse: 1)
+    program.add(.end, ol_scmp_errno(UInt16(ENOSYS)))
     return program
   }()
 
@@ -64,27 +58,28 @@ struct CallRuleProgram {
     let low = UInt32(16 + 8 * rule.argument)
     let (lowMask, highMask) = (UInt32(truncatingIfNeeded: rule.mask), UInt32(truncatingIfNeeded: rule.mask >> 32))
     if highMask == 0 {
-      add(Self.load, low)
-      add(Self.and, lowMask)
+      add(.load, low)
+      add(.and, lowMask)
       for value in rule.values {
-        add(Self.jumpIfEqual, UInt32(truncatingIfNeeded: value), whenFalse: 1)
-        add(Self.end, action)
+        add(.jumpIfEqual, UInt32(truncatingIfNeeded: value), whenFalse: 1)
+        add(.end, action)
       }
       return
     }
     for value in rule.values {
-      add(Self.load, low)
-      add(Self.and, lowMask)
-      add(Self.jumpIfEqual, UInt32(truncatingIfNeeded: value), whenFalse: 4)
-      add(Self.load, low + 4)
-      add(Self.and, highMask)
-      add(Self.jumpIfEqual, UInt32(truncatingIfNeeded: value >> 32), whenFalse: 1)
-      add(Self.end, action)
+      add(.load, low)
+      add(.and, lowMask)
+      add(.jumpIfEqual, UInt32(truncatingIfNeeded: value), whenFalse: 4)
+      add(.load, low + 4)
+      add(.and, highMask)
+      add(.jumpIfEqual, UInt32(truncatingIfNeeded: value >> 32), whenFalse: 1)
+      add(.end, action)
     }
   }
 
-  private mutating func add(_ code: UInt16, _ operand: UInt32, whenTrue: UInt8 = 0, whenFalse: UInt8 = 0) {
-    bytes += [UInt8(code & 0xff), UInt8(code >> 8), whenTrue, whenFalse]
-    bytes += (0..<4).map { UInt8(truncatingIfNeeded: operand >> (8 * UInt32($0))) }
+  private mutating func add(
+    _ code: FilterInstruction.Code, _ operand: UInt32, whenTrue: UInt8 = 0, whenFalse: UInt8 = 0
+  ) {
+    bytes += FilterInstruction(code, operand, whenTrue: whenTrue, whenFalse: whenFalse).bytes
   }
 }
