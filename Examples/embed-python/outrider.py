@@ -6,9 +6,11 @@
 Needs liboutrider.so.1 (docs/embedding-c.md): found by the system's loader, or named in OUTRIDER_LIBRARY.
 """
 
+import atexit
 import ctypes
 import json
 import os
+import weakref
 from ctypes import POINTER, Structure, Union, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 ABI_VERSION = 1
@@ -126,6 +128,16 @@ class _Address:
         self.memory, self.offset = memory, offset
 
 
+_callbacks = weakref.WeakSet()
+
+
+@atexit.register
+def _wait_for_callbacks():
+    # One that is still running, of a call whose time was over, needs the interpreter until it returns.
+    for callback in list(_callbacks):
+        callback.close()
+
+
 class Callback:
     """A function of Python's that a plugin may call in any of its calls, until it is closed (`Plugin.register`)."""
 
@@ -144,6 +156,7 @@ class Callback:
         _check(
             _library.outrider_register(
                 plugin._pointer, signature.encode(), self._function, None, byref(self._pointer), byref(error)), error)
+        _callbacks.add(self)
 
     def _answer(self, function, arguments, count, result):
         rooms = [index for index in range(count) if arguments[index].kind == _ROOM]

@@ -61,15 +61,45 @@ static void send_frame(unsigned char kind, const struct writer *body) {
   send(crash_channel, frame.bytes, frame.count, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void tell(int number, const siginfo_t *info, uint64_t instruction, uint64_t stack, const struct place *place) {
+/* What the thread wanted to do with the memory that it faulted at: as `RunnerMessage.CrashSite.Access` has it. */
+enum access { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_EXECUTE };
+
+struct registers {
+  uint64_t instruction, stack;
+  enum access access;
+};
+
+/* The library that the address is in, without a lock. */
+static struct place place_of_fault(const siginfo_t *info) {
+  struct place place = {NULL, NULL, 0};
+#if __GLIBC_PREREQ(2, 35)
+  struct dl_find_object found;
+  if (info->si_code > 0 && _dl_find_object(info->si_addr, &found) == 0) {
+    const char *name = found.dlfo_link_map->l_name;
+    place.library = name && *name ? name : program_invocation_name;
+    place.base = found.dlfo_link_map->l_addr;
+  }
+#else
+  (void)info;
+#endif
+  return place;
+}
+
+static void tell(int number, const siginfo_t *info, const struct registers *registers, const struct place *place) {
   struct writer body = {.count = 0};
+  struct place fault = place_of_fault(info);
+  uint64_t address = (uint64_t)(uintptr_t)info->si_addr;
   put(&body, (uint64_t)number, 4);
-  put(&body, (uint64_t)(uintptr_t)info->si_addr, 8);
-  put(&body, instruction, 8);
-  put(&body, stack, 8);
+  put(&body, address, 8);
+  put(&body, registers->instruction, 8);
+  put(&body, registers->stack, 8);
   put_text(&body, place->library);
   put_text(&body, place->symbol);
-  put(&body, place->library ? instruction - place->base : 0, 8);
+  put(&body, place->library ? registers->instruction - place->base : 0, 8);
+  put(&body, (uint64_t)(uint32_t)info->si_code, 4);
+  put(&body, registers->access, 1);
+  put_text(&body, fault.library);
+  put(&body, fault.library ? address - fault.base : 0, 8);
   send_frame(kinds.site, &body);
 }
 
@@ -176,21 +206,22 @@ static void tell_callers(uint64_t instruction, uint64_t stack, pid_t thread) {
 
 /* What is known without waiting for anyone goes first: the tables that follow are the plugin's, and may be anything.
    Another thread may hold the loader's lock and wait for this one, for as long as a constructor does. */
-static void locate(int number, const siginfo_t *info, uint64_t instruction, uint64_t stack) {
+static void locate(int number, const siginfo_t *info, const struct registers *registers) {
   struct place place = {NULL, NULL, 0};
+  uint64_t instruction = registers->instruction;
 #if __GLIBC_PREREQ(2, 35)
   struct dl_find_object found;
   if (instruction && _dl_find_object((void *)(uintptr_t)instruction, &found) == 0) {
     const char *name = found.dlfo_link_map->l_name;
     place.library = name && *name ? name : program_invocation_name;
     place.base = (uint64_t)(uintptr_t)found.dlfo_map_start;
-    tell(number, info, instruction, stack, &place);
+    tell(number, info, registers, &place);
     find_symbol(found.dlfo_link_map, instruction, &place);
-    if (place.symbol) tell(number, info, instruction, stack, &place);
+    if (place.symbol) tell(number, info, registers, &place);
     return;
   }
 #endif
-  tell(number, info, instruction, stack, &place);
+  tell(number, info, registers, &place);
   /* The lookup above doesn't know a library that is still being relocated; this one does. Not on the list of
      async-signal-safe functions; the wall clock ends what waits for the lock. */
   Dl_info where;
@@ -198,18 +229,24 @@ static void locate(int number, const siginfo_t *info, uint64_t instruction, uint
   place.library = where.dli_fname;
   place.symbol = where.dli_sname;
   place.base = (uint64_t)(uintptr_t)(where.dli_saddr ? where.dli_saddr : where.dli_fbase);
-  tell(number, info, instruction, stack, &place);
+  tell(number, info, registers, &place);
 }
 
-static void read_registers(void *raw, uint64_t *instruction, uint64_t *stack) {
-  *instruction = *stack = 0;
+static struct registers read_registers(const void *raw) {
+  struct registers registers = {0, 0, ACCESS_UNKNOWN};
 #if defined(__x86_64__)
   const ucontext_t *context = raw;
-  *instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
-  *stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+  registers.instruction = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+  registers.stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+  /* Of a page fault (trap 14): bit 1 for a write, bit 4 for code. */
+  if (context->uc_mcontext.gregs[REG_TRAPNO] == 14) {
+    uint64_t error = (uint64_t)context->uc_mcontext.gregs[REG_ERR];
+    registers.access = error & 0x10 ? ACCESS_EXECUTE : error & 2 ? ACCESS_WRITE : ACCESS_READ;
+  }
 #else
   (void)raw;
 #endif
+  return registers;
 }
 
 /* The thread that crashed first; what others do meanwhile must not end the process before that is told. */
@@ -236,13 +273,12 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
     errno = saved;
     return;
   }
-  uint64_t instruction, stack;
-  read_registers(raw, &instruction, &stack);
+  struct registers registers = read_registers(raw);
   pid_t none = 0, self = gettid();
   if (atomic_compare_exchange_strong(&first_crash, &none, self)) {
-    locate(number, info, instruction, stack);
+    locate(number, info, &registers);
 #if __GLIBC_PREREQ(2, 35)
-    tell_callers(instruction, stack, 0);
+    tell_callers(registers.instruction, registers.stack, 0);
 #endif
   } else if (none != self) {
     /* The process should be gone before it is over. The first one may wait for a lock that is held here. */
@@ -262,11 +298,10 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
 static void on_question(int number, siginfo_t *info, void *raw) {
   (void)number;
   if (info->si_code != SI_TKILL || info->si_pid == getpid()) return;
-  uint64_t instruction, stack;
-  read_registers(raw, &instruction, &stack);
+  struct registers registers = read_registers(raw);
   pid_t self = gettid();
 #if __GLIBC_PREREQ(2, 35)
-  tell_callers(instruction, stack, self);
+  tell_callers(registers.instruction, registers.stack, self);
 #endif
   char name[16] = "";
   prctl(PR_GET_NAME, name);

@@ -132,10 +132,19 @@ package enum RunnerMessage: Sendable, Equatable {
     package var library: String
     package var symbol: String
     package var offset: UInt64
+    /// `si_code` (sigaction(2)): why the kernel sent the signal; not positive where a process sent it.
+    package var code: Int32
+    package var access: Access
+    /// The library that the address is in, and where; empty where it is in none.
+    package var faultLibrary: String
+    package var faultOffset: UInt64
+
+    /// What it wanted to do with the memory at the address.
+    package enum Access: UInt8, Sendable { case unknown, read, write, execute }
 
     package init(
       signal: Int32, address: UInt64, instruction: UInt64, stackPointer: UInt64, library: String, symbol: String,
-      offset: UInt64
+      offset: UInt64, code: Int32 = 0, access: Access = .unknown, faultLibrary: String = "", faultOffset: UInt64 = 0
     ) {
       self.signal = signal
       self.address = address
@@ -144,6 +153,30 @@ package enum RunnerMessage: Sendable, Equatable {
       self.library = library
       self.symbol = symbol
       self.offset = offset
+      (self.code, self.access) = (code, access)
+      (self.faultLibrary, self.faultOffset) = (faultLibrary, faultOffset)
+    }
+
+    fileprivate init(from reader: inout ByteReader) throws(ProtocolViolation) {
+      self.init(
+        signal: try reader.integer(), address: try reader.integer(), instruction: try reader.integer(),
+        stackPointer: try reader.integer(), library: try reader.string(), symbol: try reader.string(),
+        offset: try reader.integer(), code: try reader.integer())
+      guard let access = Access(rawValue: try reader.integer()) else { throw .unexpected("access") }
+      self.access = access
+      (faultLibrary, faultOffset) = (try reader.string(), try reader.integer())
+    }
+
+    fileprivate func write(to writer: inout ByteWriter) {
+      writer.integer(signal)
+      for word in [address, instruction, stackPointer] { writer.integer(word) }
+      writer.string(library)
+      writer.string(symbol)
+      writer.integer(offset)
+      writer.integer(code)
+      writer.integer(access.rawValue)
+      writer.string(faultLibrary)
+      writer.integer(faultOffset)
     }
   }
 
@@ -181,13 +214,7 @@ package enum RunnerMessage: Sendable, Equatable {
     case .symbolIsData: kind = 69
     case .crashed(let site):
       kind = Self.crashedKind
-      writer.integer(site.signal)
-      writer.integer(site.address)
-      writer.integer(site.instruction)
-      writer.integer(site.stackPointer)
-      writer.string(site.library)
-      writer.string(site.symbol)
-      writer.integer(site.offset)
+      site.write(to: &writer)
     case .stackFrame(let frame):
       kind = Self.stackFrameKind
       frame.write(to: &writer)
@@ -247,11 +274,7 @@ package enum RunnerMessage: Sendable, Equatable {
     case 68: self = .entryPointMissing
     case 69: self = .symbolIsData
     case Self.crashedKind:
-      self = .crashed(
-        CrashSite(
-          signal: try reader.integer(), address: try reader.integer(), instruction: try reader.integer(),
-          stackPointer: try reader.integer(), library: try reader.string(), symbol: try reader.string(),
-          offset: try reader.integer()))
+      self = .crashed(try CrashSite(from: &reader))
     case Self.stackFrameKind:
       self = .stackFrame(try StackFrame(from: &reader))
     case Self.threadFrameKind:

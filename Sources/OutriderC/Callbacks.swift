@@ -1,13 +1,47 @@
 public import COutrider
+internal import Dispatch
+internal import Glibc
 internal import HostProtocol
 internal import PluginHost
+internal import Synchronization
 
 /// A function of C's that a plugin may call.
 final class HeldCallback: Sendable {
   let plugin: Plugin
   let callback: PluginCallback
+  private let running: RunningCalls
 
-  init(_ plugin: Plugin, _ callback: PluginCallback) { (self.plugin, self.callback) = (plugin, callback) }
+  init(_ plugin: Plugin, _ callback: PluginCallback, _ running: RunningCalls) {
+    (self.plugin, self.callback, self.running) = (plugin, callback, running)
+  }
+
+  func waitForCalls() { running.wait() }
+}
+
+/// Calls of one function that are under way: a run may end while one is, and its context is in use until it returns.
+final class RunningCalls: Sendable {
+  private let group = DispatchGroup()
+  private let threads = Mutex<[pthread_t]>([])
+
+  func run<Value>(_ body: () throws -> Value) rethrows -> Value {
+    let thread = pthread_self()
+    group.enter()
+    threads.withLock { $0.append(thread) }
+    defer {
+      threads.withLock { threads in
+        if let index = threads.firstIndex(of: thread) { threads.remove(at: index) }
+      }
+      group.leave()
+    }
+    return try body()
+  }
+
+  /// Not for itself, where it is called by such a function.
+  func wait() {
+    let thread = pthread_self()
+    guard !threads.withLock({ $0.contains(thread) }) else { return }
+    group.wait()
+  }
 }
 
 let callbacks = Objects<HeldCallback>()
@@ -25,6 +59,7 @@ private struct Function: @unchecked Sendable {
   let context: UnsafeMutableRawPointer?
   let signature: CallbackSignature
   let plugin: UInt64
+  let running = RunningCalls()
 
   /// Calls it, with room for what it fills.
   func answer(_ values: [CallValue]) throws -> CallArgument {
@@ -33,7 +68,7 @@ private struct Function: @unchecked Sendable {
     let capacities = signature.capacities(of: values)
     for (index, capacity) in zip(filled, capacities) { arguments.makeRoom(capacity, at: index) }
     var result = outrider_value()
-    let status = address(context, arguments.start, arguments.count, &result)
+    let status = running.run { address(context, arguments.start, arguments.count, &result) }
     guard status == 0 else { throw AnswerError(description: "the callback failed with status \(status)") }
     var reader = Arguments(of: plugin)
     guard let returned = reader.read(&result, 1)?.first else {
@@ -77,7 +112,7 @@ public func register(
   return finish(error) { () async throws(HostError) in
     try await found.register(text) { values in try called.answer(values) }
   } then: {
-    callback.pointee = callbacks.add(HeldCallback(found, $0))
+    callback.pointee = callbacks.add(HeldCallback(found, $0, called.running))
   }
 }
 
@@ -90,4 +125,5 @@ public func freeCallback(_ callback: OpaquePointer?) {
     try await found.plugin.release(found.callback)
   } then: { _ in
   }
+  found.waitForCalls()
 }

@@ -164,4 +164,5 @@ public func report(_ plugin: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
 public func freePlugin(_ plugin: OpaquePointer?) {
   guard let found = plugins.remove(plugin) else { return }
   _ = wait { await found.end() }
+  for callback in callbacks.all where callback.plugin.identity == found.identity { callback.waitForCalls() }
 }

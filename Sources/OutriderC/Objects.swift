@@ -18,6 +18,8 @@ final class Objects<Value: AnyObject & Sendable>: Sendable {
     live.withLock { live in pointer.flatMap { live.values[UInt(bitPattern: $0)] } }
   }
 
+  var all: [Value] { live.withLock { Array($0.values.values) } }
+
   /// Takes the value out of the table.
   func remove(_ pointer: OpaquePointer?) -> Value? {
     live.withLock { live in pointer.flatMap { live.values.removeValue(forKey: UInt(bitPattern: $0)) } }

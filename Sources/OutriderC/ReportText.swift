@@ -11,6 +11,7 @@ struct ReportText: Encodable {
   let droppedDenials: Int
   let log: [RunReport.LogLine]
   let droppedLogLines: Int
+  let fault: RunReport.Fault?
   let stack: [RunReport.StackFrame]
   let threads: [RunReport.ThreadStack]
   let sandbox: [String: WallState]
@@ -19,7 +20,7 @@ struct ReportText: Encodable {
     (outcome, plugin, usage) = (report.outcome, report.plugin, report.usage)
     (denials, droppedDenials) = (report.denials, report.droppedDenials)
     (log, droppedLogLines) = (report.log, report.droppedLogLines)
-    (stack, threads) = (report.stack, report.threads)
+    (fault, stack, threads) = (report.fault, report.stack, report.threads)
     sandbox = Dictionary(uniqueKeysWithValues: report.walls.map { ($0.key.rawValue, $0.value) })
   }
 

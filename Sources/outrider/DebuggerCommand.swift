@@ -39,11 +39,9 @@ struct DebuggerCommand {
     return (["lldb", "-p", "\(process)"] + commands.flatMap { ["-o", $0] }).map(ShellWord.quoted).joined(separator: " ")
   }
 
-  /// `catch load` takes a regular expression.
+  /// `catch load` takes a basic regular expression (regex(7)), in which a backslash gives other characters a meaning, "+" among them.
   private static func escaped(_ name: String) -> String {
     String(
-      name.flatMap { character -> [Character] in
-        character.isLetter || character.isNumber || "_-/".contains(character) ? [character] : ["\\", character]
-      })
+      name.flatMap { character -> [Character] in ".[]*^$\\".contains(character) ? ["\\", character] : [character] })
   }
 }

@@ -18,8 +18,10 @@ struct JSONReport: Encodable {
   var scheduled: [Item]?
   var statuses: [RunReport.Status]?
   var usage: RunReport.Usage
+  var fault: RunReport.Fault?
   var stack: [StackPlaces.Place]
   var threads: [StackPlaces.Thread]
+  var untoldThreads: Int
   var denials: [Denial]
   var connections: [RunReport.Connection]?
   var log: [RunReport.LogLine]
@@ -67,7 +69,8 @@ struct JSONReport: Encodable {
     result: RunnerMessage.CallResult? = nil,
     verdict: DownloadRules.Verdict? = nil
   ) {
-    outcome = Outcome(report.outcome.kind, OutcomeAdvice.detail(of: report, policy.limits, options))
+    outcome = Outcome(
+      report.outcome.kind, places.readable(OutcomeAdvice.detail(of: report, policy.limits, options)))
     plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     resultIsCut = result.flatMap { $0.value.isCut ? true : nil }
@@ -77,8 +80,10 @@ struct JSONReport: Encodable {
     scheduled = verdict.map { _ in report.scheduled.map(Item.init) }
     statuses = verdict.map { _ in report.statuses }
     usage = report.usage
+    fault = places.fault
     stack = places.crash
     threads = places.threads
+    untoldThreads = places.untoldThreads
     denials = report.denials.map { Denial(denial: $0, remedy: Remedy(for: $0, under: policy)) }
     connections = report.connections.isEmpty ? nil : report.connections
     log = report.log

@@ -121,7 +121,8 @@ enum Output {
   /// standard error.
   static func report(_ report: RunReport, _ places: StackPlaces, _ policy: Policy, _ options: SandboxOptions) {
     let limits = LimitsText(policy)
-    let (kind, detail) = (report.outcome.kind.rawValue, OutcomeAdvice.detail(of: report, policy.limits, options))
+    let (kind, advice) = (report.outcome.kind.rawValue, OutcomeAdvice.detail(of: report, policy.limits, options))
+    let detail = places.readable(advice)
     note(detail.isEmpty ? kind : "\(kind): \(detail)")
     for line in places.lines { note("  \(line)") }
     let usage = report.usage

@@ -27,8 +27,13 @@ struct StackPlaces {
 
   private(set) var crash: [Place]
   private(set) var threads: [Thread]
+  let fault: RunReport.Fault?
+  let untoldThreads: Int
+  /// The function that crashed, as its library has it.
+  private let symbol: String?
 
   init(_ report: RunReport, _ host: PluginHost) async {
+    (fault, symbol, untoldThreads) = (report.fault, report.stack.first?.symbol, report.untoldThreads)
     let stacks = [report.stack] + report.threads.map(\.frames)
     var places = stacks.joined().map(Place.init)
     await Self.addSource(report, host, &places)
@@ -56,11 +61,20 @@ struct StackPlaces {
   }
 
   var lines: [String] {
-    Self.lines(crash)
+    (fault.map { [$0.text] } ?? [])
+      + Self.lines(crash)
       + threads.flatMap { thread in
         let name = thread.name.isEmpty ? "" : " (\(thread.name))"
         return ["thread \(thread.number)\(name) was in"] + Self.lines(thread.stack).map { "  \($0)" }
       }
+      + (untoldThreads == 0
+        ? [] : ["\(untoldThreads == 1 ? "1 thread" : "\(untoldThreads) threads") didn't tell where they were"])
+  }
+
+  /// A sentence about the crash, with the function's name as it was written.
+  func readable(_ sentence: String) -> String {
+    guard let symbol, !symbol.isEmpty, let name = crash.first?.function, name != symbol else { return sentence }
+    return sentence.replacing(" in \(Printable.text(symbol, limit: 120)) +", with: " in \(name) +")
   }
 
   /// `#0 checksum at faulty.c:6 (faulty.so+0x1177)`

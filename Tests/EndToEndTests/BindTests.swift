@@ -184,6 +184,9 @@ import Testing
     int old();
     int names(const char *const *list);
     int self(int x);
+    int typed(int Int32, double Double, const char *String, unsigned Policy);
+    int relabelled(int x);
+    extern int relabelled(int x) __asm__("relabelled_anew");
     """
   private static let source = """
     #include "api.h"
@@ -196,6 +199,10 @@ import Testing
     }
     int counter_step(counter_t *c, unsigned by) { return c ? c->at += c->by * (int)by : -1; }
     void counter_free(struct counter *c) { free(c); }
+    int typed(int i, double d, const char *s, unsigned p) { return i + (int)d + (int)strlen(s) + (int)p; }
+    int relabelled_anew(int x) { return x * 2; }
+    static int former(int x) { return x; }
+    extern int former_name(int x) __asm__("relabelled") __attribute__((alias("former")));
     int counter_copy(const counter_t *from, counter_t **to) {
       int had = *to != 0; *to = malloc(sizeof **to); **to = *from; return had;
     }
@@ -313,6 +320,7 @@ import Testing
         "shout": "it takes any number of arguments (...)", "big": "long double is no number that a call can pass",
         "old": "its header doesn't say what it takes", "names": "it takes a list of addresses",
         "self": "a function of Swift can't have its name",
+        "relabelled": "its header gives this name to another symbol of the library",
       ])
     let program = """
       import PluginHost
@@ -322,6 +330,7 @@ import Testing
         let api = try await Api.load(on: host)
         let counter = try await api.counter_new(5, .DOWN)
         print(try await api.counter_step(counter, 2), try await api.counter_new(-1, .UP) == nil)
+        print("typed", try await api.typed(1, 2, "abc", 4), try await api.relabelled(21))
         var copy: Api.Handle<Api.Types.counter>?
         print(try await api.counter_copy(counter, &copy), try await api.counter_copy(counter, &copy))
         print(try await api.counter_step(copy, 1), try await api.counter_step(counter, 0), try await api.counter_step(nil, 0))
@@ -438,6 +447,7 @@ import Testing
     #expect(
       ran.output == """
         3 true
+        typed 10 42
         0 1
         2 3 -1
         true true 7

@@ -238,6 +238,66 @@ import Testing
     #expect(end.status == 0 && end.output == "lived on\n", "\(end)")
   }
 
+  @Test("a callback that a call's end has overtaken is waited for, by who frees it and by a script's end")
+  func overtaken() throws {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile("int callit(int (*f)(int), int x) { return f(x); }", "-w -o calls.so", in: folder)
+    let source = """
+      #include <outrider.h>
+      #include <assert.h>
+      #include <stdio.h>
+      #include <unistd.h>
+      static _Atomic int running;
+      static int slow(void *context, outrider_value *arguments, size_t count, outrider_value *result) {
+        running = 1;
+        sleep(1);
+        running = 0;
+        return 0;
+      }
+      int main(void) {
+        outrider_host *host = outrider_host_new(0, 0);
+        for (int frees_plugin = 0; frees_plugin < 2; frees_plugin++) {
+          outrider_plugin *plugin;
+          outrider_callback *callback;
+          outrider_reply *reply;
+          assert(outrider_load(host, "./calls.so", 0, &plugin, 0) == 0);
+          assert(outrider_register(plugin, "i32(i32)", slow, 0, &callback, 0) == 0);
+          outrider_value arguments[] = {{.kind = OUTRIDER_CALLBACK, .callback = callback}, {.kind = OUTRIDER_SIGNED}};
+          int status = outrider_call(plugin, "callit", "i32(callback,i32)", arguments, 2, 0.2, &reply, 0);
+          int during = running;
+          if (frees_plugin) outrider_plugin_free(plugin); else outrider_callback_free(callback);
+          printf("%d %d %d\\n", status, during, running);
+          if (frees_plugin) outrider_callback_free(callback); else outrider_plugin_free(plugin);
+        }
+        outrider_host_free(host);
+        return 0;
+      }
+      """
+    try source.write(toFile: "\(folder)/waits.c", atomically: true, encoding: .utf8)
+    try Self.compile("\(folder)/waits.c", "cc -std=gnu11 -w", in: folder)
+    let end = try Workspace.run(["-c", "cd '\(folder)' && ./program"], program: "/bin/bash")
+    #expect(end.status == 0 && end.output == "1 1 0\n1 1 0\n", "\(end)")
+    let script = """
+      from outrider import *
+      import time
+      def slow(x):
+          for _ in range(1000): time.sleep(0.001)
+          return 1
+      p = Host().load("\(folder)/calls.so")
+      c = p.register("i32(i32)", slow)
+      try: p.call("callit", "i32(callback,i32)", c, 5, within=0.2)
+      except PluginEnded as error: print(error)
+      """
+    let python = try Workspace.run(
+      ["python3", "-c", script], program: "/usr/bin/env",
+      environment: [
+        "OUTRIDER_LIBRARY": "\(folder)/lib/liboutrider.so.1", "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": "\(Workspace.root)/Examples/embed-python",
+      ])
+    #expect(python.status == 0 && python.output.hasPrefix("wallTimeExceeded"), "\(python)")
+  }
+
   @Test("memory and callbacks are bounded, and refused once they are freed") func held() throws {
     let folder = try Self.installed()
     defer { try? FileManager.default.removeItem(atPath: folder) }

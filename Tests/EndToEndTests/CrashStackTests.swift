@@ -66,6 +66,37 @@ import Testing
     #expect(!end.errors.contains("libffi") && !end.errors.contains("outrider-runner"), "\(end.errors)")
   }
 
+  @Test("the address that a crash used is said, and what it is near") func addresses() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      static const int table[] = {1, 2, 3, 4};
+      int null(void) { return *(volatile int *)0x64; }
+      int constant(void) { *(volatile int *)&table[1] = 5; return table[1]; }
+      int jump(void) { return ((int (*)(void))0)(); }
+      int wild(void) { *(volatile char *)0x123456789000 = 1; return 1; }
+      int impossible(void) { return *(volatile int *)0x8000000000000000; }
+      """, "-O0 -w -o a.so", in: folder)
+    for (function, text) in [
+      ("null", "it read address 0x64, near null"), ("constant", ", in a.so+0x"),
+      ("jump", "it ran code at address 0x0, near null"),
+      ("wild", "it wrote to address 0x123456789000, where nothing is mapped"), ("impossible", nil),
+    ] {
+      let end = try Workspace.run(["call", "\(folder)/a.so", function, "i32()"])
+      let seen = end.errors.split(separator: "\n").filter { $0.hasPrefix("  it ") }
+      #expect(end.status == 11 && seen.count == (text == nil ? 0 : 1), "\(end)")
+      if let text { #expect(seen.first?.contains(text) == true, "\(end)") }
+    }
+    let json = try Workspace.run(["call", "\(folder)/a.so", "null", "i32()", "--json"])
+    let report = try #require(
+      try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any], "\(json)")
+    let fault = try #require(report["fault"] as? [String: Any])
+    #expect(
+      fault["address"] as? Int == 0x64 && fault["access"] as? String == "read"
+        && fault["place"] as? String == "near null")
+  }
+
   /// Its thread stands behind it, and would go on.
   @Test("a trap ends the plugin", arguments: [[], ["--no-sandbox"]]) func trap(
     options: [String]
@@ -108,6 +139,7 @@ import Testing
     try #require(made.status == 0, "\(made)")
     let end = try Workspace.run(["call", "\(folder)/a.so", "read", "i32()"])
     #expect(end.errors.contains("#0 media::Reader::at(int*, double) at a.cpp:1 (a.so+0x"), "\(end)")
+    #expect(end.errors.contains("crashed: SIGSEGV in media::Reader::at(int*, double) +0x"), "\(end)")
   }
 
   @Test("names of Swift are demangled, in a plugin of their own") func swift() throws {

@@ -20,17 +20,20 @@ import Testing
     return folder
   }
 
-  @Test("the command that --debug prints stops before the first constructor, and its time isn't the plugin's")
-  func debugger() throws {
+  @Test(
+    "the command that --debug prints stops before the first constructor, and its time isn't the plugin's",
+    arguments: ["a.so", "lib++{a} [1].so"])
+  func debugger(library: String) throws {
     let folder = try Self.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
+    if library != "a.so" { try FileManager.default.moveItem(atPath: "\(folder)/a.so", toPath: "\(folder)/\(library)") }
     // The command is run as it is printed, beside the run that waits for it.
     let end = try Workspace.run(
       [
         "-c",
         """
         exec 2>&1; cd '\(folder)'
-        '\(Workspace.outrider)' call ./a.so answer 'i32(i32)' 4 --debug 2>said >result &
+        '\(Workspace.outrider)' call './\(library)' answer 'i32(i32)' 4 --debug 2>said >result &
         until grep -q lldb said; do kill -0 $! || exit 1; sleep 0.05; done
         cd /
         eval "$(sed -n 's/^  gdb /gdb -q -batch /p' '\(folder)/said')" -ex "'break begin'" -ex continue \\

@@ -14,18 +14,19 @@ import Testing
     threads.note(Self.frame(0), of: 1)
     threads.noteTold(1, name: "a")
     #expect(threads.ofPlugin.isEmpty && !threads.isComplete)
-    threads.ask(1)
+    threads.ask(1, of: 3)
     threads.note(Self.frame(0), of: 1)
     #expect(!threads.isComplete)
     threads.noteTold(1, name: "\u{1b}[31m")
     threads.note(Self.frame(1), of: 1)
     #expect(threads.isComplete && threads.ofPlugin.map(\.frames.count) == [1])
+    #expect(threads.untold == 2 && ThreadStacks().untold == 0)
     #expect(!threads.ofPlugin[0].name.contains("\u{1b}"))
   }
 
   @Test("of a million threads that a plugin makes up, 32 are kept") func bounded() {
     var threads = ThreadStacks()
-    threads.ask(1_000_000)
+    threads.ask(1_000_000, of: 1_000_000)
     for number in 0..<10_000 as Range<UInt32> {
       for index in 0..<40 as Range<UInt32> where number < 100 { threads.note(Self.frame(index), of: number) }
       threads.noteTold(number, name: "x")

@@ -134,14 +134,15 @@ int outrider_register(
   outrider_plugin *plugin, const char *signature, outrider_function function, void *context, outrider_callback **callback,
   char **error);
 
-/* Waits for calls that are under way, and then releases it; it goes with its plugin in any case. */
+/* Waits for calls that are under way, also where the run has ended meanwhile, and then releases it; it goes with its plugin in any
+   case. A function that frees itself isn't waited for. */
 void outrider_callback_free(outrider_callback *callback);
 
 /* Ends the plugin's process, unless it has ended, and returns everything that is known about the run as a JSON object: outcome,
    usage, denials, log, walls, stack and threads, named as `outrider call --json` names them. NULL where it isn't a plugin. */
 char *outrider_plugin_report(outrider_plugin *plugin);
 
-/* Ends the plugin's process and lets it go. */
+/* Ends the plugin's process and lets it go. Functions that it was calling have returned afterwards. */
 void outrider_plugin_free(outrider_plugin *plugin);
 
 #ifdef __cplusplus

@@ -30,9 +30,14 @@ public struct RunReport: Sendable {
   /// Where it crashed and who called that, the innermost first, at most 32; empty where it didn't crash, or where its stack
   /// couldn't be read. The plugin's own word: it may be anything.
   public var stack: [StackFrame] = []
+  /// The access to memory that ended it, where it crashed by one (SIGSEGV, SIGBUS) and the processor tells the address. The plugin's own
+  /// word, too.
+  public var fault: Fault?
   /// Where its threads were when a limit of time ended it, those of them that were in a library: at most 32, by their numbers.
   /// Empty for every other end, and of threads that block SIGURG or didn't answer at once. The plugin's own word, too.
   public var threads: [ThreadStack] = []
+  /// Threads that it had then and that didn't tell where they were.
+  public var untoldThreads = 0
 
   /// What the plugin connected to of what its policy lists: a row each.
   public var connections: [Connection] = []
@@ -43,6 +48,23 @@ public struct RunReport: Sendable {
   /// Whether there was a sandbox at all: false for a run that was asked to have none.
   public var isSandboxed: Bool {
     walls.isEmpty || walls.contains { $0.key != .watchdog && $0.value.state != .absent }
+  }
+
+  /// An access to memory that isn't there, or not for that.
+  public struct Fault: Sendable, Codable, Equatable {
+    /// What was to be done there.
+    public enum Access: String, Sendable, Codable {
+      case read, write
+      /// Code was to be run there.
+      case execute
+    }
+
+    /// In the plugin's memory.
+    public var address: UInt64
+    /// nil where the processor doesn't tell.
+    public var access: Access?
+    /// What the address is, or is near: "near null", or the library that it is in.
+    public var place: String
   }
 
   /// Where a thread was.
@@ -219,6 +241,8 @@ public enum HostError: Error, Sendable, CustomStringConvertible {
 
   public var description: String {
     switch self {
+    case .ended(let report) where report.outcome.kind == .returned && report.outcome.detail.isEmpty:
+      "its owner has ended the plugin"
     case .ended(let report): "\(report.outcome.kind.rawValue): \(report.outcome.detail)"
     case .input(let text), .usage(let text), .excess(let text), .exhausted(let text), .handOver(let text),
       .failed(let text),

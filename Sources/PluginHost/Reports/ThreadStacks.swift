@@ -10,11 +10,19 @@ struct ThreadStacks: Equatable {
   private var names: [UInt32: String] = [:]
   /// How many were asked; nil: none yet.
   private var asked: Int?
+  /// How many the plugin had then.
+  private var all = 0
 
   /// Whether all that were asked have told.
   var isComplete: Bool { asked.map { names.count >= $0 } ?? false }
 
-  mutating func ask(_ count: Int) { asked = min(count, Self.maxThreads) }
+  mutating func ask(_ count: Int, of all: Int) {
+    asked = min(count, Self.maxThreads)
+    self.all = all
+  }
+
+  /// How many of them didn't tell: they block the signal, were too many, or had no processor in time.
+  var untold: Int { asked == nil ? 0 : max(all - names.count, 0) }
 
   /// What a thread says that wasn't asked, or that has told all, or that is one too many, is left out.
   mutating func note(_ frame: RunnerMessage.StackFrame, of thread: UInt32) {

@@ -163,7 +163,8 @@ extension Run {
   func askThreads() {
     // It may have been stopped to be looked at.
     channels.signalRunner(SIGCONT)
-    handle(.threadsAsked(meter.askThreads(limit: ThreadStacks.maxThreads)))
+    let all = meter.threads ?? 0
+    handle(.threadsAsked(meter.askThreads(limit: ThreadStacks.maxThreads), of: all))
     awaitThreads(until: BootClock.now + Self.longestQuestion, cpu: meter.cpu + Self.questionCPU)
   }
 

@@ -367,8 +367,11 @@ final class Run {
     if plan.policy.observation.use {
       report.usedGrants = plan.grants.filter { supervisor.used.contains($0.place) }.map(\.path)
     }
-    if cause.kind == .crashed { report.stack = machine.stack.ofPlugin }
-    report.threads = machine.threads.ofPlugin
+    if cause.kind == .crashed {
+      report.stack = machine.stack.ofPlugin
+      if case .crashed(let site) = machine.lastWord { report.fault = CrashText.fault(site) }
+    }
+    (report.threads, report.untoldThreads) = (machine.threads.ofPlugin, machine.threads.untold)
     return report
   }
 

@@ -34,7 +34,7 @@ enum RunEvent {
   // MARK: From the host
 
   /// So many threads were asked where they are.
-  case threadsAsked(Int)
+  case threadsAsked(Int, of: Int = 0)
   /// Threads that haven't told their stacks aren't waited for any longer.
   case threadsOverdue
 

@@ -271,8 +271,8 @@ struct RunMachine {
     switch event {
     // There was nothing to kill before.
     case .handleArrived: return [.kill]
-    case .threadsAsked(let count):
-      threads.ask(count)
+    case .threadsAsked(let count, let all):
+      threads.ask(count, of: all)
       return endQuestion(ending)
     case .threadTold(let thread, let name):
       threads.noteTold(thread, name: name)

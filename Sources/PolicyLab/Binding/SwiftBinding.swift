@@ -37,10 +37,16 @@ package struct SwiftBinding: Sendable, Equatable {
     var unbound: [Unbound] = []
     var records: [String: BoundRecord] = [:]
     var callbacks: [String: BoundCallback] = [:]
+    // An assembler label makes a name stand for another symbol, as the last declaration says.
+    let renamed = Set(exported.compactMap { description.functions[$0] }.filter { $0.name != $0.symbol }.map(\.name))
     for symbol in exported {
       guard let declared = description.functions[symbol] else { continue }
       do throws(BoundParameter.Unfit) {
         let function = try BoundFunction(declared)
+        let isOther = symbol == declared.name && renamed.contains(declared.name)
+        guard !isOther, !functions.contains(where: { $0.name == function.name }) else {
+          throw BoundParameter.Unfit(reason: "its header gives this name to another symbol of the library")
+        }
         for record in function.records {
           guard records[record.name] ?? record == record else {
             throw BoundParameter.Unfit(reason: "another structure is called \(record.name), too")

@@ -32,7 +32,7 @@ enum SwiftName {
   /// Of a parameter; `number`: which one it is.
   static func parameter(_ name: String, _ number: Int) -> String {
     guard CName.isIdentifier(name) else { return "argument\(number)" }
-    return keywords.contains(name) || taken.contains(name) ? name + "_" : name
+    return keywords.contains(name) || taken.contains(name) || types.contains(name) ? name + "_" : name
   }
 
   /// What C calls a structure, union or enumeration by, without the word before it; nil where it has no name.
