@@ -7,7 +7,8 @@ package enum Printable {
     for scalar in text.unicodeScalars {
       if count == limit { return result + "…" }
       count += 1
-      if DownloadRules.isDeceptive(scalar) {
+      // No file of YAML or XML may have one that isn't a character.
+      if DownloadRules.isDeceptive(scalar) || scalar.properties.isNoncharacterCodePoint {
         result += "\\u{\(String(scalar.value, radix: 16))}"
       } else {
         result.unicodeScalars.append(scalar)

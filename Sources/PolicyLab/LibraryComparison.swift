@@ -52,6 +52,7 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     (before.processes, after.processes) = (min(before.processes, 1), min(after.processes, 1))
     changes += PolicyDifference(from: before, to: after).changes.map { Change(matters: $0.isWider, text: $0.text) }
     memory(was, now)
+    limits(was.policy.limits, now.policy.limits)
     if let policy {
       unused = Self.unused(policy, by: new)
       excess = ExcessLimit.all(of: policy, by: now)
@@ -87,6 +88,20 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     guard abs(peaks[1] - peaks[0]) > max(peaks[0] / 4, 1 << 20) else { return }
     changes.append(
       Change(matters: peaks[1] > peaks[0], text: "uses \(peaks[1] >> 10) KiB of memory, was \(peaks[0] >> 10) KiB"))
+  }
+
+  /// Those that recording had to raise. The others follow what was used, which differs from run to run.
+  private mutating func limits(_ old: Limits, _ new: Limits) {
+    let usual = LimitValues.all(Limits())
+    for (usual, (was, now)) in zip(usual, zip(LimitValues.all(old), LimitValues.all(new))) where usual.name != "memory"
+    {
+      guard was.number != now.number, max(was.number, now.number) > usual.number else { continue }
+      let isMore = now.number > was.number
+      let before = was.number > usual.number ? was : usual
+      let after = now.number > usual.number ? now : usual
+      changes.append(
+        Change(matters: isMore, text: "needs limits: {\(usual.name): \(after.written)}, was \(before.written)"))
+    }
   }
 
   private static func unused(_ policy: Policy, by side: Side) -> [String] {

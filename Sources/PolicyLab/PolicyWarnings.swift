@@ -66,7 +66,10 @@ package enum PolicyWarnings {
         warn("\(path) \(reason): a run with this policy is refused")
       }
       if hasNoEffect(path, policy, machine) {
-        warn("\(path) has no effect: a folder that it lies in is granted already")
+        warn(
+          policy.write.contains(path)
+            ? "\(path) lies in a folder that is granted already: all that its own line does is keep its files from being moved in or out, and itself from being moved, replaced or removed"
+            : "\(path) has no effect: a folder that it lies in is granted already")
       }
       if secrets.contains(path) {
         warn("\(path) as a whole shows what other programs keep there; name the files that are needed")

@@ -240,6 +240,13 @@ package struct Remedy: Sendable, Equatable {
     guard let folder = path.parentFolder, folder != "/" else {
       return Remedy(line: nil, words: "nothing is written in the root; its container is $HOME")
     }
+    if policy.access(to: folder) == .write, policy.grants.contains(where: { $0.isExactly(path) }) {
+      return Remedy(
+        line: nil,
+        words:
+          "what has a line of its own can't be moved, replaced or removed: leave that line out, and the plugin has it with \(Printable.text(folder, limit: 400))"
+      )
+    }
     return machine.isFolder(folder) == true
       ? offering(folder, policy, machine, "lets it change all that lies in it")
       : Remedy(line: nil, words: "\(folder) isn't on this machine either")

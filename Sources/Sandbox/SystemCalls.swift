@@ -85,6 +85,12 @@ package enum SystemCalls {
     "symlink", "symlinkat",
   ]
 
+  /// What gives a file another name.
+  package static let moves: Set<String> = ["rename", "renameat", "renameat2"]
+
+  /// What takes a name away.
+  package static let removes: Set<String> = ["unlink", "unlinkat", "rmdir"]
+
   /// Whether such a call changes the folder that a path lies in. `flags`: of an open(2).
   package static func changesFolder(_ name: String, flags: UInt64?) -> Bool {
     folderWriters.contains(name) || flags.map { makesFile(name, flags: $0) } ?? false

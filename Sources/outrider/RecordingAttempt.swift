@@ -43,10 +43,13 @@ struct RecordingAttempt {
         switch error {
         case .excess(let text):
           return (recorder.soFar, "\(text); --folder-from COUNT grants a folder in the place of so many files in it")
-        // The host takes no such policy, for a path that a plugin may have made.
-        case .usage(let text): return (recorder.soFar, text)
+        // The host takes no such policy, for a path that a plugin may have made, or took away.
+        case .usage(let text), .input(let text): return (recorder.soFar, text)
         default: throw error
         }
+      } catch let failure as Failure where recorder.soFar.rounds > 0 {
+        // What an earlier round left behind may be why.
+        return (recorder.soFar, failure.message)
       }
       let step = recorder.handle(round.observed, on: Self.machine)
       interim.update { $0 = recorder.soFar }

@@ -39,6 +39,69 @@ import Testing
     #expect(view.refuses(path, to: "openat") == isRefused)
   }
 
+  /// Everything that is asked for is on the machine; what lies in what is shown is in the plugin's root, too.
+  private static func granted(isThere: Bool = true) -> FileView {
+    FileView(
+      shown: ["/container", "/srv/file", "/srv/folder", "/srv/read"],
+      writable: ["/container", "/srv/file", "/srv/folder"],
+      temporary: nil, hidesFiles: true, hasLandlock: true,
+      disk: .init(
+        isOnMachine: { _ in isThere },
+        isInside: { path in ["/container", "/srv"].contains { path.lies(in: $0) } && path != "/srv/hidden" }))
+  }
+
+  @Test(
+    "what is granted by itself can't be moved, replaced or removed, and what lies in it can",
+    arguments: [
+      ("unlink", "/srv/file", true), ("unlinkat", "/srv/file", true), ("rename", "/srv/file", true),
+      ("renameat2", "/srv/folder", true), ("rmdir", "/srv/folder", true), ("unlink", "/srv/folder/x", false),
+      ("rename", "/srv/folder/x", false), ("truncate", "/srv/file", false), ("chmod", "/srv/file", false),
+      ("unlink", "/container/x", false), ("rmdir", "/container", false), ("rename", "/srv/read", true),
+    ])
+  func mountPoints(call: String, path: String, isRefused: Bool) {
+    #expect((Self.granted().refusesChange(path, by: call, flags: nil) != nil) == isRefused)
+  }
+
+  @Test("to make a folder or a link that the plugin sees is told, and not refused", arguments: ["mkdir", "symlinkat"])
+  func newcomers(call: String) {
+    #expect(!Self.granted().refuses("/srv", to: call))
+    #expect(Self.granted().refuses("/srv/hidden", to: call))
+    #expect(Self.granted().refuses("/srv/hidden", to: "link"))
+    #expect(Self.granted().refuses("/etc", to: "rename"))
+  }
+
+  @Test(
+    "what takes a file that isn't there, or makes one that is, would have changed nothing",
+    arguments: [
+      ("unlink", nil, true), ("rmdir", nil, true), ("truncate", nil, true), ("utimensat", nil, true),
+      ("chmod", nil, true),
+      ("mkdir", nil, false), ("symlink", nil, false), ("creat", 0, nil), ("openat", 0o1, true), ("openat", 0o101, nil),
+      ("openat", 0o301, false), ("openat", 0o1001, true),
+    ] as [(String, UInt64?, Bool?)])
+  func wouldChange(call: String, flags: UInt64?, whereThere: Bool?) {
+    for isThere in [true, false] {
+      // nil: in either case.
+      let wanted = whereThere.map { $0 == isThere } ?? true
+      let view = Self.granted(isThere: isThere)
+      #expect(view.wouldChange("/etc/x", by: call, flags: flags) == wanted, "\(isThere)")
+    }
+  }
+
+  @Test("a file that isn't there can't be moved or linked, and one that is can have a new name")
+  func moves() {
+    let (there, absent) = (Self.granted(), Self.granted(isThere: false))
+    for call in ["rename", "renameat2", "link", "linkat"] {
+      #expect(there.wouldChange("/etc/x", by: call, flags: nil))
+      #expect(!absent.wouldChange("/etc/x", by: call, flags: nil))
+      // From the plugin's own, from what is on the machine, and from nowhere.
+      #expect(absent.wouldChange("/etc/x", by: call, flags: nil, to: "/container/x"))
+      #expect(!absent.wouldChange("/etc/x", by: call, flags: nil, to: "/etc/y"))
+      #expect(there.wouldChange("/etc/x", by: call, flags: nil, to: "/etc/y") == call.hasPrefix("rename"))
+    }
+    #expect(!there.wouldChange("/etc/x", by: "stat", flags: nil))
+    #expect(!there.wouldChange("/etc/x", by: "openat", flags: 0))
+  }
+
   @Test(
     "what it sees and may not map as code isn't executed",
     arguments: [

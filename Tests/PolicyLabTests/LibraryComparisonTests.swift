@@ -33,6 +33,33 @@ import Testing
     #expect(comparison.unused.contains("network: a.example:443") != isTried)
   }
 
+  /// Of a version that meets a limit so many times.
+  private static func recorded(_ denial: Observed.Denial?, rounds: Int, kind: Outcome.Kind = .returned) -> Recording {
+    var recorder = PolicyRecorder(base: Policy())
+    for _ in 0..<rounds { _ = recorder.handle([observed(kind, denial.map { [$0] } ?? [])], on: machine) }
+    for _ in 0..<2 { _ = recorder.handle([observed()], on: machine) }
+    return recorder.soFar
+  }
+
+  @Test("a limit that had to be raised for the new version is more that it needs, and for the old one alone less")
+  func raisedLimits() {
+    let files = Observed.Denial(wall: "limits", call: "openat", target: "256 open files")
+    let threads = Observed.Denial(wall: "limits", call: "clone", target: "64 threads")
+    for (more, words) in [
+      (Self.recorded(files, rounds: 1), "openFiles: 512"), (Self.recorded(threads, rounds: 1), "threads: 128"),
+    ] {
+      let (plain, other) = (
+        LibraryComparison.Side(needed: [], exports: [], recording: Self.recorded(nil, rounds: 0)),
+        LibraryComparison.Side(needed: [], exports: [], recording: more)
+      )
+      let wider = LibraryComparison(plain, other, names: [], policy: nil)
+      #expect(wider.changes.contains { $0.matters && $0.text.contains("needs limits: {\(words)}") }, "\(wider.changes)")
+      let smaller = LibraryComparison(other, plain, names: [], policy: nil)
+      #expect(!smaller.matters && smaller.changes.contains { $0.text.contains("limits: {") }, "\(smaller.changes)")
+      #expect(LibraryComparison(other, other, names: [], policy: nil).changes.isEmpty)
+    }
+  }
+
   /// Under `policy`, of a version whose tests used a quarter of a second, 10 ms of a processor, and 300 KiB.
   private static func comparison(_ policy: String, variables: Set<String> = []) throws -> LibraryComparison {
     var recorder = PolicyRecorder(base: Policy())

@@ -40,6 +40,56 @@ import Testing
     }
   }
 
+  @Test("a line of its own goes where a file is moved in a folder that is granted already, and not one of a person's")
+  func movedWithItsOwnLine() throws {
+    for isInherited in [false, true] {
+      var base = Policy()
+      if isInherited { base.write = ["/data/d/b"] }
+      var recorder = PolicyRecorder(base: base)
+      let moved = [Self.file("/data/d/b", "rename", writes: true)]
+      if !isInherited {
+        _ = recorder.handle([Self.observed(.returned, [Self.file("/data/d/b", writes: true)])], on: Self.machine)
+      }
+      let made = Self.observed(.returned, [Self.file("/data/d/new0", writes: true)])
+      guard case .run(let both) = recorder.handle([made], on: Self.machine) else { throw MissingStep() }
+      #expect(both.write == ["/data/d", "/data/d/b"])
+      let step = recorder.handle([Self.observed(.returned, moved)], on: Self.machine)
+      guard case .run(let policy) = step else { throw MissingStep() }
+      #expect(policy.write == (isInherited ? ["/data/d", "/data/d/b"] : ["/data/d"]))
+      #expect((recorder.soFar.note != nil) == isInherited)
+    }
+  }
+
+  @Test("to make a folder that is there asks for its presence, which what is granted in it gives")
+  func folderThatIsThere() throws {
+    var bounds = PolicyRecorder.Bounds()
+    bounds.grantsLists = true
+    let told = [Self.file("/srv", "mkdir"), Self.file("/data/d", "mkdir")]
+    for (more, list, write) in [
+      ([], ["/data/d"], []), ([Self.file("/data/d/new0", writes: true)], [], ["/data/d"]),
+    ] as [([Observed.Denial], [String], [String])] {
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      let step = recorder.handle([Self.observed(.returned, told + more)], on: Self.machine)
+      guard case .run(let policy) = step else { throw MissingStep() }
+      #expect(policy.list == list && policy.write == write, "\(policy)")
+    }
+  }
+
+  @Test("a folder that isn't granted, and is there for what is granted in it, isn't named any more")
+  func presentFolder() throws {
+    var bounds = PolicyRecorder.Bounds()
+    bounds.grantsLists = true
+    for isStillDenied in [false, true] {
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      let asked = Self.file("/srv", "stat")
+      _ = recorder.handle([Self.observed(.returned, [asked, Self.file("/srv/d/a")])], on: Self.machine)
+      #expect(recorder.soFar.refused.map(\.path) == ["/srv"])
+      _ = recorder.handle([Self.observed(.returned, isStillDenied ? [asked] : [])], on: Self.machine)
+      #expect(recorder.soFar.policy.read == ["/srv/d/a"])
+      #expect(recorder.soFar.refused.map(\.path) == (isStillDenied ? ["/srv"] : []))
+    }
+  }
+
   @Test("where a link leads shows in its folder, and what is on the way to a grant is there without a line")
   func links() throws {
     var machine = Self.machine

@@ -10,6 +10,7 @@ import Testing
     arguments: [
       ("read: [/usr/share/dict]", nil), ("read: [/nowhere]", "doesn't exist"), ("read: [/etc]", "as a whole"),
       ("read: [/etc/hosts]", nil), ("write: [/usr/lib]", "can be written"), ("read: [/srv, /srv/a]", "has no effect"),
+      ("write: [/srv/a, /srv/a/b]", "keep its files from being moved in or out"),
       ("write: [/srv]\nread: [/srv/a]", nil), ("read: [/srv]\nwrite: [/srv]", "under read and under write"),
       ("onDenied: {socket: deny}", "holds anyway"), ("onDenied: {socket: kill}", nil),
     ] as [(String, String?)])

@@ -67,6 +67,9 @@ struct FileView {
     "mkdir", "mkdirat", "creat", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat",
   ]
 
+  /// What makes nothing of what is there already.
+  private static let newcomers: Set<String> = ["mkdir", "mkdirat", "symlink", "symlinkat"]
+
   /// Links of the plugin's own that are followed for a report: more would only keep this thread busy.
   private static let maxOwnLinks = 8
 
@@ -96,6 +99,8 @@ struct FileView {
   func refuses(_ path: String, to call: String, makesFile: Bool = false, followsLast: Bool = true) -> Bool {
     guard hidesFiles || hasLandlock else { return false }
     let place = place(of: path, followsLast)
+    // What is there is said before anything else is asked (mkdir(2), EEXIST).
+    if Self.newcomers.contains(call), hidesFiles, disk.isInside(place) { return false }
     if call == "execve" { return !executable.contains { place.lies(in: $0) } }
     if shown.contains(where: { place.lies(in: $0) }) {
       guard let temporary, place.lies(in: temporary), !makesFile, !Self.makers.contains(call) else { return false }
@@ -135,6 +140,12 @@ struct FileView {
   ) -> String? {
     guard hidesFiles || hasLandlock && !asks, asks || SystemCalls.writes(call, flags: flags) else { return nil }
     let place = place(of: path, followsLast)
+    // What is granted by itself is a mount of its own: it can't be moved or taken away, nor anything be put in its place (rename(2), EBUSY).
+    if SystemCalls.moves.contains(call) || SystemCalls.removes.contains(call), hidesFiles, writable.contains(place),
+      !runFolders.contains(place)
+    {
+      return path
+    }
     let holder = shown.filter { place.lies(in: $0) }.max { $0.utf8.count < $1.utf8.count }
     guard let holder, !writable.contains(holder), !((flags != nil || asks) && devices.contains(holder)),
       changes(place, call, flags)
@@ -153,8 +164,22 @@ struct FileView {
       return !(exclusive && makes) && (unnamed || !disk.isFolder(place))
         && SystemCalls.changesContent(call, flags: flags)
     }
-    if Self.makers.contains(call), !call.hasPrefix("rename") { return !isThere && isFolderThere }
+    if Self.makers.contains(call), !SystemCalls.moves.contains(call) { return !isThere && isFolderThere }
     return SystemCalls.changesFolder(call, flags: nil) ? isFolderThere : isThere
+  }
+
+  /// Whether a call would have changed something had the plugin seen all of the machine's files. What takes a file that isn't there,
+  /// or makes one that is, is only told so. `flags`: of an open(2). `source`: of a call that gives the file of another path this name.
+  func wouldChange(_ path: String, by call: String, flags: UInt64?, to source: String? = nil) -> Bool {
+    guard SystemCalls.writes(call, flags: flags) else { return false }
+    let isThere = disk.isOnMachine(path)
+    if let flags {
+      let (makes, exclusive) = (SystemCalls.makesFile(call, flags: flags), flags & 0o200 != 0)
+      return isThere ? !(makes && exclusive) : makes
+    }
+    let moves = SystemCalls.moves.contains(call)
+    if let source { return (disk.isOnMachine(source) || disk.isInside(source)) && (moves || !isThere) }
+    return moves || call.hasPrefix("link") ? isThere : Self.makers.contains(call) != isThere
   }
 
   /// What of all that it sees holds what a path leads to.

@@ -45,7 +45,11 @@ struct NotifiedPaths {
       path, to: holdsPlace ? "stat" : name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false,
       followsLast: followsLast)
     if isRefused {
-      return Refusal(path: path, writes: SystemCalls.writes(name, flags: flags) || mode == SystemCalls.writing)
+      let first = SystemCalls.pathArguments(of: name).first
+      let source =
+        first == argument ? nil : first.flatMap { self.path($0) }.map { view.destination(of: $0, followsLast: false) }
+      let changes = view.wouldChange(path, by: name, flags: flags, to: source)
+      return Refusal(path: path, writes: changes || mode == SystemCalls.writing)
     }
     let asks = mode.map { $0 & SystemCalls.writing != 0 } ?? false
     if name == "execve" { return interpreterRefused(of: path).map { Refusal(path: $0, writes: false) } }

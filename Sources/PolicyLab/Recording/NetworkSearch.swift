@@ -72,11 +72,11 @@ struct NetworkSearch {
     }
     var hasGrown = false
     for denial in round.flatMap(\.denials) where denial.wall == "network" {
-      hasFound = true
       guard let endpoint = try? NetworkEndpoint(denial.target) else {
         recording.add(.refused("it asked for that name, and connected to nothing"), denial.target, denial)
         continue
       }
+      hasFound = true
       if grants, policy.network.count < NetworkEndpoint.maxCount || policy.network.contains(endpoint) {
         recording.add(.granted, endpoint.text, denial)
         guard !policy.network.contains(endpoint) else { continue }

@@ -56,7 +56,10 @@ struct PathSearch {
         found[place] =
           isTriedBoth && machine.kind(place) == .file && policy.access(to: place) == .none
           ? .read : max(found[place] ?? .none, access)
-        if !SystemCalls.looks.contains(denial.call) { used.insert(place) }
+        // To make a folder that is there asks for its presence as well.
+        let asks = SystemCalls.looks.contains(denial.call)
+        let isTold = !denial.writes && SystemCalls.changesFolder(denial.call, flags: nil)
+        if !asks, !isTold { used.insert(place) }
         recording.add(.granted, place, denial)
         continue
       }

@@ -104,7 +104,7 @@ package struct PolicyRecorder {
     policy = base
     policy.limits = limits.bounded(base.limits)
     (policy.observesFiles, policy.observation.use) = (true, true)
-    recording = Recording(policy: policy)
+    recording = Recording(policy: policy, keepsObserving: base.observesFiles)
   }
 
   package var first: Policy { policy }

@@ -24,6 +24,7 @@ package struct PolicyText {
         "require: [\(Wall.allCases.filter(policy.require.contains).map(\.rawValue).joined(separator: ", "))]")
     }
     lines += limits
+    if recording.keepsObserving { lines.append("observe: true") }
     lines += rest
     return lines.joined(separator: "\n") + "\n"
   }
@@ -34,7 +35,7 @@ package struct PolicyText {
     (rest.read, rest.write, rest.libraries, rest.require) = ([], [], [], [])
     (rest.systemCalls.onDenied, rest.limits) = ([:], Limits())
     (rest.observesFiles, rest.observation) = (false, .init())
-    return rest == Policy()
+    return rest == Policy() && !recording.keepsObserving
   }
 
   private func firstVersion(_ policy: Policy) -> [String] {

@@ -53,10 +53,14 @@ package struct Recording: Sendable {
   private(set) var left: [String: String] = [:]
   /// What recording started from.
   let base: Policy
+  /// Whether that observes files; each round does.
+  let keepsObserving: Bool
   /// Whether a round was run under the policy that it came to.
   package internal(set) var isTried = true
 
-  init(policy: Policy) { (self.policy, base) = (policy, policy) }
+  init(policy: Policy, keepsObserving: Bool = false) {
+    (self.policy, base, self.keepsObserving) = (policy, policy, keepsObserving)
+  }
 
   mutating func add(_ place: Place, _ path: String, _ denial: Observed.Denial) {
     let isOfThisRound = needs[path].map { $0.place == place } ?? true
@@ -118,7 +122,15 @@ package struct Recording: Sendable {
   /// Its caller stopped it.
   package mutating func stop() { note = "stopped before it had all that it asked for" }
 
-  mutating func take(_ round: [Observed]) { observed = round }
+  mutating func take(_ round: [Observed]) {
+    observed = round
+    // A folder that isn't granted is there as soon as something in it is.
+    let denied = Set(round.flatMap(\.denials).map(\.target))
+    for (path, need) in needs {
+      guard case .refused = need.place, !denied.contains(path) else { continue }
+      if policy.grants.contains(where: { $0.lies(below: path) }) { needs[path] = nil }
+    }
+  }
 
   /// Whether the policy has something that recording didn't start from.
   package var hasFound: Bool { policy != base }

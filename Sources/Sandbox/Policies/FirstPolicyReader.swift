@@ -13,7 +13,7 @@ struct FirstPolicyReader {
 
   mutating func policy(_ root: Node) throws(YAMLFileError) -> Policy {
     var policy = Policy()
-    for (key, value) in try nodes.pairs(root, "a policy", known: Self.keys) {
+    for (key, value) in try pairs(root) {
       switch key {
       case "version": break
       case "read": policy.read = try paths(value, key)
@@ -25,6 +25,19 @@ struct FirstPolicyReader {
       }
     }
     return policy
+  }
+
+  private func pairs(_ root: Node) throws(YAMLFileError) -> [(String, Node)] {
+    let names = "the known keys are \(nodes.list(Self.keys))"
+    let second =
+      "write 'version: 2', and what is under 'read', 'write' and 'libraries' as 'files: {read: […], write: [$CONTAINER, $TMP, …], execute: […]}'"
+    return try nodes.pairs(root, "a policy", naming: names) { key in
+      guard !Self.keys.contains(key) else { return nil }
+      let isOfSecond = SecondPolicyReader.keys.contains(key)
+      return isOfSecond
+        ? "\(nodes.shown(key)) is a key of version 2: \(second)"
+        : "\(nodes.shown(key)) isn't a key of a policy; \(names)"
+    }
   }
 
   private mutating func paths(_ node: Node, _ key: String) throws(YAMLFileError) -> [String] {
