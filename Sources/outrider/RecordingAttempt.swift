@@ -43,8 +43,9 @@ struct RecordingAttempt {
         switch error {
         case .excess(let text):
           return (recorder.soFar, "\(text); --folder-from COUNT grants a folder in the place of so many files in it")
-        // The host takes no such policy, for a path that a plugin may have made, or took away.
-        case .usage(let text), .input(let text): return (recorder.soFar, text)
+        // The host takes no such policy, for a path that a plugin may have made, or took away in an earlier round.
+        case .usage(let text): return (recorder.soFar, text)
+        case .input(let text) where recorder.soFar.rounds > 0: return (recorder.soFar, text)
         default: throw error
         }
       } catch let failure as Failure where recorder.soFar.rounds > 0 {

@@ -1,10 +1,11 @@
 internal import AssetModel
 internal import HostProtocol
 internal import PluginHost
+internal import PolicyLab
 internal import Sandbox
 
 /// Names of functions as people wrote them. A demangler is code of the C++ library's and of Swift's, and a name may be made to
-/// take as much time and memory as it likes: each is run in a plugin of its own.
+/// take as much time and memory as it likes: each is run in a plugin of its own. Rust's is this program's own, which is bounded.
 struct SymbolNames {
   private let host: PluginHost
 
@@ -14,6 +15,10 @@ struct SymbolNames {
   private static let longestName = 200
 
   func demangle(_ places: inout [StackPlaces.Place]) async {
+    for index in places.indices {
+      guard let name = places[index].function.flatMap(RustSymbol.demangled) else { continue }
+      places[index].function = Printable.text(name, limit: Self.longestName)
+    }
     for language in Language.allCases {
       let mangled = places.indices.filter { index in
         places[index].function.map { language.owns($0) && $0.utf8.count <= Self.longestMangled } ?? false

@@ -126,6 +126,20 @@ import Testing
     #expect(stack.allSatisfy { $0["library"] as? String == "a.so" && $0["line"] == nil && $0["address"] is Int })
   }
 
+  @Test("names of Rust are demangled, in the first line, too") func rust() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    // As a compiler of Rust calls `media::read::<u8>`.
+    try LibraryTests.compile(
+      """
+      __attribute__((visibility("default"))) int _RINvCs1_5media4readhE(int *place) { return *place; }
+      int crash(void) { return _RINvCs1_5media4readhE((int *)8) + 1; }
+      """, "-w -o a.so", in: folder)
+    let end = try Workspace.run(["call", "\(folder)/a.so", "crash", "i32()"])
+    #expect(end.errors.contains("crashed: SIGSEGV in media::read::<u8> +0x"), "\(end)")
+    #expect(end.errors.contains("#0 media::read::<u8> +0x"), "\(end)")
+  }
+
   @Test("names of C++ are demangled, in a plugin of their own") func demangled() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -223,6 +223,50 @@ import Testing
     }
   }
 
+  @Test("what was found isn't lost where an earlier round took a granted path away") func gone() throws {
+    let data = try Self.data()
+    let folder = try LibraryTests.folder()
+    defer { for path in [data, folder] { try? FileManager.default.removeItem(atPath: path) } }
+    try FileManager.default.createDirectory(atPath: "\(data)/d", withIntermediateDirectories: false)
+    try Self.write("\(data)/d/in")
+    try LibraryTests.compile(
+      """
+      #include <fcntl.h>
+      #include <stdio.h>
+      #include <unistd.h>
+      int take(const char *in, const char *from, const char *to) {
+        int file = open(in, O_RDONLY);
+        if (file >= 0) close(file);
+        return file < 0 ? -1 : rename(from, to);
+      }
+      """, "-w -o take.so", in: folder)
+    let end = try Workspace.run(
+      [
+        "policy", "record", "--output", "\(folder)/p.yaml", "call", "\(folder)/take.so", "take",
+        "i32(cstring,cstring,cstring)", "\(data)/d/in", "\(data)/d", "\(data)/done",
+      ])
+    #expect(end.status == 1 && end.errors.contains("it didn't come to its end: "), "\(end)")
+    let text = try String(contentsOfFile: "\(folder)/p.yaml", encoding: .utf8)
+    #expect(text.contains("- \(data)  # "), "\(text)")
+    #expect(FileManager.default.fileExists(atPath: "\(data)/done/in"))
+  }
+
+  @Test("who looks at each folder on the way to a file is granted the names in one of the system's with --allow")
+  func walks() throws {
+    let data = try Self.data()
+    let folder = try LibraryTests.folder()
+    defer { for path in [data, folder] { try? FileManager.default.removeItem(atPath: path) } }
+    try Self.write("\(data)/file")
+    let policy = "\(folder)/p.yaml"
+    let call = ["call", "libc.so.6", "realpath", "cstring(cstring,pointer)", "\(data)/file", "null"]
+    let refused = try Workspace.run(["policy", "record"] + call)
+    #expect(refused.status == 1 && refused.errors.contains("--allow /var grants the names in it"), "\(refused)")
+    let end = try Workspace.run(["policy", "record", "--allow", "/var", "--output", policy] + call)
+    #expect(end.status == 0, "\(end)")
+    let after = try Workspace.run(call + ["--policy", policy, "--observe"])
+    #expect(after.output.contains("\(data)/file") && !after.errors.contains("denied"), "\(after)")
+  }
+
   @Test("a name that no file of YAML can have is written as a text that one can") func noncharacters() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -7,7 +7,7 @@
 #include "shared.h"
 
 EXPORT int32_t h70_forged_crash(void) {
-  static const char site[44] = {11};
+  static const char site[61] = {11};
   send_frame(CALLS, CRASHED, 0, sizeof site, site, sizeof site);
   return 0;
 }

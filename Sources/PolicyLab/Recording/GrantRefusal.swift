@@ -53,7 +53,12 @@ struct GrantRefusal {
     if access == .write, let reason = MachineFolder.rejectionReason(forWriting: path) {
       return "no policy lets it write there: it \(reason)"
     }
-    if Self.whole.contains(path) { return "as a whole it holds what other programs keep" }
+    if Self.whole.contains(path) {
+      let isAllowed = access == .list && path != "/" && reviewed.contains { path.lies(in: $0) }
+      guard !isAllowed else { return nil }
+      let advice = access == .list && path != "/" ? "; --allow \(path) grants the names in it" : ""
+      return "as a whole it holds what other programs keep\(advice)"
+    }
     if reviewed.contains(where: { path.lies(in: $0) }) { return nil }
     if let held = Self.sensitive.first(where: { $0.lies(below: path) }) { return "as a whole it holds \(held)" }
     guard let holder = Self.sensitive.first(where: { path.lies(in: $0) }) else { return nil }
