@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(
-    "a compacted filter answers every call as libseccomp's own does, and is shorter",
+    "a filter's diagram answers every call as libseccomp's own program does, and the default one's is two thirds as long",
     arguments: [RandomCallRules.seed])
   func sameAnswers(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
@@ -62,10 +62,14 @@ import Testing
     for round in 0..<10 {
       let program = try SeccompProgram(round == 0 ? .init() : Self.options(&random))
       let operands = Self.instructions(program.bytes).map(\.operand)
-      let (plain, compact) = (FilterMachine(program.bytes), FilterMachine(program.compacted.bytes))
-      #expect(compact.count * 3 < plain.count * (round == 0 ? 2 : 3))
+      let (plain, compact) = (
+        FilterMachine(program.bytes), try Self.compacted(Self.instructions(program.bytes))
+      )
+      // Calls that are refused here and there leave no ranges.
+      #expect(program.compacted.bytes.count <= program.bytes.count)
+      if round == 0 { #expect(compact.count * 3 < plain.count * 2) }
       for number in Array(0...UInt32(600)) + unusual {
-        for _ in 0..<8 {
+        for _ in 0..<5 {
           let call = Self.call(number, near: operands, &random)
           let (wanted, got) = (plain.run(call), compact.run(call))
           #expect(wanted == got, "\(call)")
