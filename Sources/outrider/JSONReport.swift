@@ -6,8 +6,31 @@ internal import PluginHost
 internal import PolicyLab
 internal import Sandbox
 
-/// The one object that `--json` prints.
+/// The one object that `--json` prints: what is known of a run, and where its stacks lead.
 struct JSONReport: Encodable {
+  private let facts: JSONFacts
+  private let places: StackPlaces
+
+  init(
+    _ report: RunReport, _ places: StackPlaces, policy: Policy, options: SandboxOptions,
+    result: RunnerMessage.CallResult? = nil, verdict: DownloadRules.Verdict? = nil
+  ) {
+    let detail = places.readable(OutcomeAdvice.detail(of: report, policy.limits, options))
+    facts = JSONFacts(
+      report, Outcome(report.outcome.kind, detail), policy: policy, result: result, verdict: verdict)
+    self.places = places
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    try facts.encode(to: encoder)
+    try places.encode(to: encoder)
+  }
+
+  func print() throws { try Output.json(self) }
+}
+
+/// What is known of a run but for its stacks.
+private struct JSONFacts: Encodable {
   var outcome: Outcome
   var plugin: RunReport.LoadedFile?
   var result: JSONValue?
@@ -18,10 +41,6 @@ struct JSONReport: Encodable {
   var scheduled: [Item]?
   var statuses: [RunReport.Status]?
   var usage: RunReport.Usage
-  var fault: RunReport.Fault?
-  var stack: [StackPlaces.Place]
-  var threads: [StackPlaces.Thread]
-  var untoldThreads: Int
   var denials: [Denial]
   var connections: [RunReport.Connection]?
   var log: [RunReport.LogLine]
@@ -65,12 +84,10 @@ struct JSONReport: Encodable {
   }
 
   init(
-    _ report: RunReport, _ places: StackPlaces, policy: Policy, options: SandboxOptions,
-    result: RunnerMessage.CallResult? = nil,
-    verdict: DownloadRules.Verdict? = nil
+    _ report: RunReport, _ outcome: Outcome, policy: Policy, result: RunnerMessage.CallResult?,
+    verdict: DownloadRules.Verdict?
   ) {
-    outcome = Outcome(
-      report.outcome.kind, places.readable(OutcomeAdvice.detail(of: report, policy.limits, options)))
+    self.outcome = outcome
     plugin = report.plugin
     self.result = result.map { JSONValue($0.value) }
     resultIsCut = result.flatMap { $0.value.isCut ? true : nil }
@@ -80,10 +97,6 @@ struct JSONReport: Encodable {
     scheduled = verdict.map { _ in report.scheduled.map(Item.init) }
     statuses = verdict.map { _ in report.statuses }
     usage = report.usage
-    fault = places.fault
-    stack = places.crash
-    threads = places.threads
-    untoldThreads = places.untoldThreads
     denials = report.denials.map { Denial(denial: $0, remedy: Remedy(for: $0, under: policy)) }
     connections = report.connections.isEmpty ? nil : report.connections
     log = report.log
@@ -93,8 +106,6 @@ struct JSONReport: Encodable {
     sandbox = Dictionary(uniqueKeysWithValues: report.walls.map { ($0.key.rawValue, $0.value) })
     meters = report.meters
   }
-
-  func print() throws { try Output.json(self) }
 }
 
 /// A value that any JSON reader keeps exactly: integers beyond 2^53 and floats that aren't finite become strings.

@@ -8,7 +8,7 @@ internal import Sandbox
 
 /// Where a plugin crashed and who called that, or where its threads were when its time was over, with what its debug information
 /// knows of it. The file is read by a bounded reader outside the walls that the plugin was in.
-struct StackPlaces {
+struct StackPlaces: Encodable {
   struct Place: Encodable {
     /// Also of a function that isn't exported; nil where nothing is known.
     var function: String?
@@ -31,6 +31,11 @@ struct StackPlaces {
   let untoldThreads: Int
   /// The function that crashed, as its library has it.
   private let symbol: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case fault, threads, untoldThreads
+    case crash = "stack"
+  }
 
   init(_ report: RunReport, _ host: PluginHost) async {
     (fault, symbol, untoldThreads) = (report.fault, report.stack.first?.symbol, report.untoldThreads)
