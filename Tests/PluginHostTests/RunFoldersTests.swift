@@ -34,16 +34,29 @@ import Testing
     folders.close()
   }
 
-  @Test("a folder that somebody has tidied up is made again")
+  @Test("a folder that somebody has tidied up is made again, and one of its name is another's")
   func tidiedUp() throws {
     let folders = RunFolders(workers: workers)
     _ = try folders.take(for: 1)
-    let ready = try prepared(folders)
-    #expect(rmdir(ready) == 0)
-    let folder = try folders.take(for: 2)
-    #expect(Files.isFolder(folder) == true)
-    for run in folders.runs { #expect(folders.removeEmpty(of: run)) }
+    for isReplaced in [false, true] {
+      let ready = try prepared(folders)
+      #expect(rmdir(ready) == 0)
+      // By another user, as far as anyone knows.
+      if isReplaced { #expect(mkdir(ready, 0o777) == 0) }
+      let folder = try folders.take(for: 2)
+      #expect(Files.isFolder(folder) == true && folder != ready)
+      #expect(Files.exists(ready) == isReplaced)
+      let open = (try? Files.names(in: "/proc/self/fd")) ?? []
+      #expect(!open.contains { Files.link("/proc/self/fd/\($0)")?.hasPrefix(ready) == true })
+      #expect(folders.removeEmpty(of: 2))
+      rmdir(ready)
+    }
+    let last = try prepared(folders)
+    #expect(rmdir(last) == 0 && mkdir(last, 0o777) == 0)
     folders.close()
+    #expect(Files.exists(last), "what isn't this host's stays")
+    rmdir(last)
+    #expect(folders.removeEmpty(of: 1))
   }
 
   @Test("only a folder that is empty, and was never full, is removed at once")

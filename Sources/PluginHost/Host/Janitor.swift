@@ -24,6 +24,17 @@ enum Janitor {
     return folder
   }
 
+  /// Whether the name of a folder that `makeFolder` made still leads to it.
+  static func isThere(_ folder: String) -> Bool {
+    guard let lock = locks.withLock({ $0[folder] }), let made = try? lock.folder.identity(),
+      let named = try? Files.identity(of: folder)
+    else { return false }
+    return made.isSameFile(as: named)
+  }
+
+  /// Of a folder that `makeFolder` made, and that stays as it is.
+  static func letGo(of folder: String) { locks.withLock { $0[folder] = nil } }
+
   /// Of a folder that `makeFolder` made. False where it isn't empty, or was so full once that looking takes a while: many filesystems
   /// don't make a folder smaller as files are removed.
   static func removeEmptyFolder(_ folder: String) -> Bool {

@@ -55,10 +55,11 @@ final class RunFolders: Sendable {
       return exchange(&state.ready, with: nil)
     }
     let folder: String
-    // Somebody may have tidied up since it was made.
-    if let ready, Files.isFolder(ready) == true {
+    if let ready, Janitor.isThere(ready) {
       folder = ready
     } else {
+      // Somebody has tidied up since it was made, and its name may be another's.
+      if let ready { Janitor.letGo(of: ready) }
       folder = try Janitor.makeFolder(start: processStart)
     }
     state.withLock { $0.byRun[run] = folder }
@@ -85,6 +86,7 @@ final class RunFolders: Sendable {
       state.isClosed = true
       return exchange(&state.ready, with: nil)
     }
-    if let ready { Janitor.removeFolder(ready) }
+    guard let ready else { return }
+    if Janitor.isThere(ready) { Janitor.removeFolder(ready) } else { Janitor.letGo(of: ready) }
   }
 }
