@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import Basics
+internal import LinuxSystem
 internal import PluginHost
 package import Sandbox
 
@@ -112,18 +113,26 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     func isUsed(_ grant: String, _ paths: [String]) -> Bool {
       paths.contains { $0.lies(in: grant) }
     }
+    func isListed(_ grant: String) -> Bool {
+      isUsed(grant, used.list) || isUsed(grant, (used.read + used.write).filter { Files.isFolder($0) == true })
+    }
+    let denials = recording.observed.flatMap(\.denials)
+    let mapsLater = used.mapsCodeLater || denials.contains { $0.call == "mmap" && $0.wall != "limits" }
     let policy = (try? PatternExpansion.resolved(policy)) ?? policy
     return policy.read.filter { !isUsed($0, used.grants) }.map { "read: \($0)" }
       + policy.write.filter { !isUsed($0, used.write) }.map { "write: \($0)" }
       + policy.libraries.filter { !isUsed($0, used.libraries) }.map { "execute: \($0)" }
+      + policy.list.filter { !isListed($0) }.map { "list: \($0)" }
       + (policy.processes > 0 && used.processes == 0 ? ["processes: \(policy.processes)"] : [])
       + policy.network.filter { !tried.contains($0.text) }.map { "network: \($0.text)" }
+      + (policy.socketPairs && policy.network.isEmpty && !used.hasNetwork && tried.isEmpty ? ["network: pairs"] : [])
       + policy.environment.map(\.name).filter { !side.variables.contains($0) }.map {
         "environment: \($0), which no library that it loads has in it"
       }
       + (policy.executableMemory == .justInTime
-        && !recording.observed.flatMap(\.denials).contains(where: \.wantsWrittenCode)
-        ? ["executableMemory: jit"] : [])
+        && !denials.contains(where: \.wantsWrittenCode) ? ["executableMemory: jit"] : [])
+      // What is granted to be executed says so by itself.
+      + (policy.executableMemory == .later && policy.libraries.isEmpty && !mapsLater ? ["executableMemory: later"] : [])
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Basics
+internal import HostProtocol
 package import Sandbox
 
 /// What one policy allows that another doesn't.
@@ -19,6 +20,7 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     let (newFollowed, newLinks) = new.following(real)
     paths(followed, newFollowed, links.merging(newLinks) { $1 })
     mappedCode(followed, newFollowed)
+    ownLines(followed, newFollowed)
     code(old, new)
     if old.processes != new.processes {
       add(new.processes > old.processes, "processes beside its own: \(new.processes), was \(old.processes)")
@@ -40,16 +42,16 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
   private mutating func paths(_ old: Policy, _ new: Policy, _ links: [ExactText: String]) {
     let grants = (old.grants + new.grants).exactlyOnce
     for path in grants {
-      let (was, now) = (old.access(to: path), new.access(to: path))
+      let (was, now) = (old.accessOfRun(to: path), new.accessOfRun(to: path))
       // What may be mapped as code may be read.
-      let isSaid = old.mapsCode(at: path) != new.mapsCode(at: path) && max(was, now) == .read
+      let isSaid = old.mapsCodeOfRun(at: path) != new.mapsCodeOfRun(at: path) && max(was, now) == .read
       guard was != now, !isSaid else { continue }
       // Said of the folder that it lies in.
       let parents = grants.filter { path.lies(below: $0) }
-      if parents.contains(where: { old.access(to: $0) == was && new.access(to: $0) == now }) { continue }
+      if parents.contains(where: { old.accessOfRun(to: $0) == was && new.accessOfRun(to: $0) == now }) { continue }
       // Said of the link.
       let link = links[ExactText(path)]
-      if let link, old.access(to: link) == was, new.access(to: link) == now { continue }
+      if let link, old.accessOfRun(to: link) == was, new.accessOfRun(to: link) == now { continue }
       add(now > was, "\(path)\(link.map { ", which \($0) leads to" } ?? ""): \(now.words), was \(was.words)")
     }
   }
@@ -57,15 +59,30 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
   private mutating func mappedCode(_ old: Policy, _ new: Policy) {
     let grants = (old.grants + new.grants).exactlyOnce
     for path in grants {
-      let (was, now) = (old.mapsCode(at: path), new.mapsCode(at: path))
+      let (was, now) = (old.mapsCodeOfRun(at: path), new.mapsCodeOfRun(at: path))
       let parents = grants.filter { path.lies(below: $0) }
-      guard was != now, !parents.contains(where: { old.mapsCode(at: $0) == was && new.mapsCode(at: $0) == now }) else {
-        continue
-      }
+      let isSaid = parents.contains { old.mapsCodeOfRun(at: $0) == was && new.mapsCodeOfRun(at: $0) == now }
+      guard was != now, !isSaid else { continue }
       let lost =
-        new.access(to: path) >= .read
+        new.accessOfRun(to: path) >= .read
         ? "read, and no longer code that may be mapped" : "no longer read, nor code that may be mapped"
       add(now, "\(path): \(now ? "read, and code that may be mapped while it runs" : lost)")
+    }
+  }
+
+  /// In a folder that may be written, what has a line of its own is a mount, which can't be taken away.
+  private mutating func ownLines(_ old: Policy, _ new: Policy) {
+    for path in (old.named + new.named).exactlyOnce {
+      guard let parent = path.parentFolder, old.access(to: parent) == .write, new.access(to: parent) == .write,
+        old.access(to: path) == new.access(to: path)
+      else { continue }
+      let (was, now) = (old.named.containsExactly(path), new.named.containsExactly(path))
+      guard was != now else { continue }
+      let words =
+        now
+        ? "can't be moved, replaced or removed: it has a line of its own"
+        : "can be moved, replaced or removed: it has no line of its own"
+      add(was, "\(path) \(words)")
     }
   }
 
@@ -160,6 +177,23 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
 }
 
 extension Policy {
+  /// What is granted by a path of its own.
+  fileprivate var named: [String] { read + write + libraries + list }
+
+  /// With what every plugin may read.
+  fileprivate func accessOfRun(to path: String) -> PathAccess {
+    max(access(to: path), Self.isRuntime(path) ? .read : .none)
+  }
+
+  /// With what every plugin may map where code may be mapped while it runs.
+  fileprivate func mapsCodeOfRun(at path: String) -> Bool {
+    mapsCode(at: path) || mapsCodeLater && Self.isRuntime(path)
+  }
+
+  private static func isRuntime(_ path: String) -> Bool {
+    (RunnerView.runtime + RunnerView.links).contains { path.lies(in: $0) }
+  }
+
   /// With what links among the granted paths lead to, and which link leads there.
   fileprivate func following(_ real: (String) -> String) -> (Policy, links: [ExactText: String]) {
     var (policy, links) = (self, [ExactText: String]())

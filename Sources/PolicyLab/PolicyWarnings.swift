@@ -25,6 +25,8 @@ package enum PolicyWarnings {
     package var isOpenToAll: (String) -> Bool = { _ in false }
     /// Without symbolic links; the path itself where it leads to nothing.
     package var real: (String) -> String = { $0 }
+    /// Under a policy, the link on the way to a path that a plugin may have put there; nil: there is none.
+    package var plantedLinks: (Policy) -> (String) -> String? = { _ in { _ in nil } }
     /// A policy with the paths that its patterns stand for.
     package var resolve: (Policy) -> Result<Policy, HostError>
 
@@ -40,6 +42,7 @@ package enum PolicyWarnings {
         exists: { Files.exists($0) }, isDevice: { (try? Files.identity(of: $0))?.isDevice ?? false },
         resolve: { policy in Result { () throws(HostError) in try PatternExpansion.resolved(policy) } })
       machine.real = { path in (try? Files.real(path)) ?? path }
+      machine.plantedLinks = { policy in PlantedLinks(under: policy).first }
       machine.isOpenToAll = { path in
         (try? Files.identity(of: path)).map { $0.isDirectory && $0.mode & S_IWOTH != 0 } ?? false
       }
@@ -49,6 +52,7 @@ package enum PolicyWarnings {
 
   package static func find(_ policy: Policy, on machine: Machine = .this) -> [Warning] {
     var found: [Warning] = []
+    let plantedLink = machine.plantedLinks(policy)
     for path in policy.grants {
       func warn(_ message: String) { found.append(Warning(path: path, message: message)) }
       let isWritten = policy.access(to: path) == .write
@@ -64,6 +68,11 @@ package enum PolicyWarnings {
       }
       if let reason = refusal(of: path, policy, machine) {
         warn("\(path) \(reason): a run with this policy is refused")
+      }
+      if !isPattern, let link = plantedLink(path) {
+        warn(
+          "\(path): \(Remedy.planted(link, path, real: machine.real(path))); until then a run with this policy is refused"
+        )
       }
       if hasNoEffect(path, policy, machine) {
         warn(

@@ -45,7 +45,7 @@ package struct Remedy: Sendable, Equatable {
         Files.mode(of: path).map { [S_IFCHR, S_IFBLK].contains($0 & S_IFMT) } ?? false
       }
       machine.isLink = { Files.link($0) != nil }
-      machine.plantedLink = { PluginHost.plantedLink(on: $0, under: $1) }
+      machine.plantedLink = { PlantedLinks(under: $1).first(on: $0) }
       return machine
     }
   }
@@ -155,7 +155,8 @@ package struct Remedy: Sendable, Equatable {
     let path = file(of: denial)
     if let reason = rejection(of: path, denial, machine) { return Remedy(line: nil, words: reason) }
     if path.isAbsolutePath, let link = machine.plantedLink(path, policy) {
-      return Remedy(line: nil, words: planted(link, path, machine))
+      return Remedy(
+        line: nil, words: "no policy grants it by this name: \(planted(link, path, real: machine.real(path)))")
     }
     if let device = PolicyDevice.allCases.first(where: { $0.path == path }), !policy.devices.contains(device) {
       let all = policy.devices.union([device]).map(\.rawValue).sorted().joined(separator: ", ")
@@ -175,7 +176,7 @@ package struct Remedy: Sendable, Equatable {
       // By the link's own name a plugin has what it leads to.
       return Remedy(line: files("list", folder), words: "shows where that link leads, and the names in its folder")
     }
-    return denial.writes ? change(path, denial, policy, machine) : reading(path, machine)
+    return denial.writes ? change(path, denial, policy, machine) : reading(path, policy, machine)
   }
 
   static let otherDevice =
@@ -200,18 +201,21 @@ package struct Remedy: Sendable, Equatable {
     return nil
   }
 
-  private static func planted(_ link: String, _ path: String, _ machine: Machine) -> String {
-    let real = machine.real(path)
+  /// Why a path isn't followed. `link`: on the way to it. `real`: what it leads to.
+  static func planted(_ link: String, _ path: String, real: String) -> String {
     let why =
-      "no policy grants it by this name: the symbolic link '\(Printable.text(link, limit: 120))' on the way lies in a folder that plugins may write to, so that one of them may have made it"
+      "the symbolic link '\(Printable.text(link, limit: 120))' on the way lies in a folder that plugins may write to, so that one of them may have made it"
     return real == path
       ? why : "\(why); if the plugin is to have \(Printable.text(real, limit: 400)), grant that by its own name"
   }
 
-  private static func reading(_ path: String, _ machine: Machine) -> Remedy {
+  private static func reading(_ path: String, _ policy: Policy, _ machine: Machine) -> Remedy {
     switch machine.isFolder(path) {
     case nil: Remedy(line: nil, words: "it isn't on this machine either")
-    case true?: Remedy(line: files("read", path), words: "shows all that lies in it; under 'list', names alone")
+    case true?:
+      Remedy(
+        line: files("read", path),
+        words: "shows all that lies in it; under 'list', names alone\(listed(in: path, policy))")
     case false? where RunnerView.networkFiles.contains(path):
       Remedy(
         line: files("read", path),
@@ -252,6 +256,14 @@ package struct Remedy: Sendable, Equatable {
       : Remedy(line: nil, words: "\(folder) isn't on this machine either")
   }
 
+  /// A folder in one that is read has no line under 'list' of its own.
+  private static func listed(in path: String, _ policy: Policy) -> String {
+    let held = policy.list.filter { $0.lies(below: path) }
+    guard let first = held.first else { return "" }
+    let others = held.count == 1 ? "" : " and \(held.count - 1) more in it"
+    return "; with either, take \(Printable.text(first, limit: 400))\(others) out of 'list'"
+  }
+
   /// To write what a policy may grant.
   private static func offering(
     _ path: String, _ policy: Policy, _ machine: Machine, _ words: String
@@ -259,7 +271,8 @@ package struct Remedy: Sendable, Equatable {
     if let reason = MachineFolder.rejectionReason(forWriting: machine.real(path)) {
       return Remedy(line: nil, words: "no policy lets it write there: \(Printable.text(path, limit: 400)) \(reason)")
     }
-    return Remedy(line: writing(path, policy), words: words)
+    let rest = policy.read.containsExactly(path) ? "; take it out of 'read', which 'write' includes" : ""
+    return Remedy(line: writing(path, policy), words: words + rest)
   }
 
   /// With what it may write already: a list of one's own takes the place of what holds without one.

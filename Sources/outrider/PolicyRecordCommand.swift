@@ -197,7 +197,11 @@ struct PolicyRecordCommand: AsyncParsableCommand {
     if isStopped { recording.stop() }
     let text = PolicyText(
       recording,
-      command: "outrider policy record " + (folderFrom.map { "--folder-from \($0) " } ?? "")
+      command: "outrider policy record " + (policy.map { "--policy \(ShellWord.quoted($0)) " } ?? "")
+        + (rounds == 16 ? "" : "--rounds \(rounds) ")
+        + (maxMemory.map { "--max-memory \(ShellWord.quoted($0)) " } ?? "")
+        + (maxTime.map { "--max-time \(ShellWord.quoted($0)) " } ?? "")
+        + (folderFrom.map { "--folder-from \($0) " } ?? "")
         + (glob ? "--glob " : "") + (network ? "--network " : "") + (processes ? "--processes " : "")
         + allow.map { "--allow \(ShellWord.quoted($0)) " }.joined() + (jit ? "--jit " : "")
         + words.map(ShellWord.quoted).joined(separator: " ")

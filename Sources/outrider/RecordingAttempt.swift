@@ -80,6 +80,7 @@ struct RecordingAttempt {
     }
     machine.hops = { LinkHops.all(from: $0, link: Files.link) }
     machine.isLink = { Files.link($0) != nil }
+    machine.plantedLinks = { policy in PlantedLinks(under: policy).first }
     machine.isDevice = { path in (try? Files.identity(of: path))?.isDevice ?? false }
     return machine
   }

@@ -177,19 +177,19 @@ import Testing
   @Test("a policy extends another beside it, and errors have their place") func extends() throws {
     let scene = try Scene([
       "base/strict.yaml": "version: 2\nextends: computation\nlimits: {wall: 2s}\n",
-      "mine.yaml": "version: 2\nextends: base/strict.yaml\nfiles: {read: [/usr/share/zoneinfo]}\n",
+      "mine.yaml": "version: 2\nextends: base/strict.yaml\nfiles: {read: [/usr/share/doc]}\n",
       "bad.yaml": "version: 2\nextends: ./wrong.yaml\n", "wrong.yaml": "version: 2\n\nfrob: 1\n",
     ])
     let folder = scene.folder
     let shown = try Workspace.run(["policy", "show", "\(folder)/mine.yaml"])
     #expect(shown.output.contains("extends \(folder)/base/strict.yaml, which extends computation."), "\(shown)")
-    #expect(shown.output.contains("wall 2 s") && shown.output.contains("/usr/share/zoneinfo"), "\(shown)")
+    #expect(shown.output.contains("wall 2 s") && shown.output.contains("/usr/share/doc"), "\(shown)")
     let check = try Workspace.run(["policy", "check", "--strict", "\(folder)/mine.yaml"])
     #expect(check.status == 65 && check.output.contains("\(folder)/mine.yaml:3:16: warning: read of"), "\(check)")
     let bad = try Workspace.run(["policy", "check", "\(folder)/bad.yaml"])
     #expect(bad.status == 64 && bad.output.contains("\(folder)/wrong.yaml:3:1: "), "\(bad)")
     let wider = try Workspace.run(["policy", "diff", "computation", "\(folder)/mine.yaml"])
-    #expect(wider.status == 1 && wider.output.contains("+ /usr/share/zoneinfo: read"), "\(wider)")
+    #expect(wider.status == 1 && wider.output.contains("+ /usr/share/doc: read"), "\(wider)")
     #expect(try Workspace.run(["policy", "diff", "downloader", "computation"]).output.contains("- writes") == false)
   }
 

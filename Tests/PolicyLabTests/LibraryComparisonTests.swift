@@ -90,4 +90,33 @@ import Testing
     let found = try Self.comparison("environment: [MAGIC=/srv/magic, LANG]", variables: ["LANG"]).unused
     #expect(found == ["environment: MAGIC, which no library that it loads has in it"])
   }
+
+  @Test("names of folders, pairs of sockets and later code are permissions that a version doesn't use")
+  func unusedPermissions() throws {
+    let permissions = ["list: /srv", "network: pairs", "executableMemory: later"]
+    let unused = try Self.comparison("files: {list: [/srv]}\nnetwork: pairs\nexecutableMemory: later").unused
+    #expect(Set(unused) == Set(permissions), "\(unused)")
+    for (denial, used) in [
+      (Self.file("/srv/d"), permissions[0]),
+      (Observed.Denial(wall: "seccomp", call: "socketpair", target: "0x1, 0x1, 0x0"), permissions[1]),
+      (Observed.Denial(wall: "seccomp", call: "mmap", target: "0x5, 0x812"), permissions[2]),
+      (Observed.Denial(wall: "seccomp", call: "mmap", target: "/opt/m"), permissions[2]),
+    ] {
+      var bounds = PolicyRecorder.Bounds()
+      bounds.grantsLists = true
+      var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+      // What no policy grants is denied in each round.
+      let isKept = denial.target.hasPrefix("0x5")
+      for round in 0..<4 {
+        let denials = round == 0 || isKept ? [denial] : []
+        if case .finished = recorder.handle([Self.observed(.returned, denials)], on: Self.machine) { break }
+      }
+      let side = LibraryComparison.Side(needed: [], exports: [], recording: recorder.soFar)
+      let text = "version: 2\nfiles: {list: [/srv]}\nnetwork: pairs\nexecutableMemory: later\n"
+      let found = LibraryComparison(
+        side, side, names: [], policy: try Policy(parsing: text, file: "p")
+      ).unused
+      #expect(Set(found) == Set(permissions).subtracting([used]), "\(denial): \(found)")
+    }
+  }
 }

@@ -70,11 +70,20 @@ enum PolicySeed {
       let holders = (policy.read + policy.write + policy.libraries).filter { path == $0 || path.hasPrefix($0 + "/") }
       return holders.max { $0.count < $1.count }.map(policy.libraries.contains) ?? false
     }
+    /// A mount of its own in a folder that may be written can't be replaced.
+    func isHeld(_ path: String, _ policy: Policy) -> Bool {
+      (policy.read + policy.write + policy.libraries).contains(path)
+    }
+    func mayReplace(_ path: String, _ was: Policy, _ now: Policy) -> Bool {
+      let parent = String(path.prefix(upTo: path.lastIndex(of: "/")!))
+      return [was, now].allSatisfy { $0.access(to: parent) == .write } && was.access(to: path) == now.access(to: path)
+        && isHeld(path, was) && !isHeld(path, now)
+    }
     let probes = ["/a", "/a/x", "/a/b", "/a/b/c", "/a/b/c/d", "/ab", "/abc", "/d", "/d/e", "/d/e/f", "/z"]
     for _ in 0..<2000 {
       let (a, b) = (Self.random(&random), Self.random(&random))
       let grows = probes.contains {
-        b.access(to: $0) > a.access(to: $0) || isCode($0, b) && !isCode($0, a)
+        b.access(to: $0) > a.access(to: $0) || isCode($0, b) && !isCode($0, a) || mayReplace($0, a, b)
       }
       var (bare, wide) = (Policy(), Policy())
       (bare.read, bare.write, bare.libraries) = (a.read, a.write, a.libraries)
@@ -199,5 +208,35 @@ enum PolicySeed {
         == [.init(isWider: true, text: "/srv/keys: read and write, was read")])
     #expect(old.access(to: "/srv/keys/a") == .read && old.access(to: "/srv/x") == .write)
     #expect(old.access(to: "/srvx") == .none)
+  }
+
+  @Test(
+    "what every plugin has is no difference, and a line of its own in a folder that is written is one",
+    arguments: [
+      ("files: {read: [/usr/lib/os-release, /usr/share/zoneinfo/UTC]}", "", []),
+      ("files: {read: [/lib]}", "", []), ("files: {read: [/usr/library]}", "", ["- /usr/library: nothing, was read"]),
+      ("files: {execute: [/usr/lib/a.so]}\nexecutableMemory: later", "executableMemory: later", []),
+      (
+        "files: {execute: [/opt/a.so]}\nexecutableMemory: later", "executableMemory: later",
+        ["- /opt/a.so: no longer read, nor code that may be mapped"]
+      ),
+      (
+        "files: {write: [/srv/a, /srv/a/b]}", "files: {write: [/srv/a]}",
+        ["+ /srv/a/b can be moved, replaced or removed: it has no line of its own"]
+      ),
+      (
+        "files: {write: [/srv/a]}", "files: {write: [/srv/a, /srv/a/b]}",
+        ["- /srv/a/b can't be moved, replaced or removed: it has a line of its own"]
+      ),
+      ("files: {read: [/srv/a]}", "files: {read: [/srv/a, /srv/a/b]}", []),
+    ] as [(String, String, [String])])
+  func ofEveryPlugin(old: String, new: String, changes: [String]) throws {
+    func policy(_ text: String) throws -> Policy {
+      // So that both write the same of their own.
+      let text = text.replacing("write: [", with: "write: [$CONTAINER, $TMP, ")
+      return try Policy(parsing: "version: 2\n\(text)\n", file: "p")
+    }
+    let found = PolicyDifference(from: try policy(old), to: try policy(new)).changes
+    #expect(found.map { "\($0.isWider ? "+" : "-") \($0.text)" } == changes)
   }
 }

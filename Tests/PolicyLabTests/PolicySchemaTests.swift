@@ -129,7 +129,7 @@ import Testing
         require: [seccomp]
         limits: {memory: 4MiB}
         """, file: "p")
-    let text = PolicyText(Recording(policy: policy), command: "x").text
+    let text = PolicyText(Recording(policy: policy, from: policy), command: "x").text
     let read = try Policy(parsing: text, file: "recorded")
     // One pattern stands for a single path.
     #expect(policy.patterns.count == 2 && text.hasPrefix("# Recorded") && text.contains("version: 2"))

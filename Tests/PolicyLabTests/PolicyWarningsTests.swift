@@ -108,4 +108,23 @@ import Testing
     #expect(warnings((0..<300).map { "/dev/km\($0)" }).map { $0.contains("of its 300 paths") } == [true])
     #expect(warnings(nil).map { $0.hasSuffix("stands for nothing") } == [true])
   }
+
+  @Test("a link that a plugin may have made is said with what it leads to, as every run refuses it") func planted()
+    throws
+  {
+    var machine = PolicyWarnings.Machine { _ in true }
+    machine.real = { $0 == "/data/own/sub" ? "/srv/target" : $0 }
+    machine.plantedLinks = { policy in
+      { path in policy.write.contains("/data/own") && path == "/data/own/sub" ? "sub" : nil }
+    }
+    for (text, isSaid) in [
+      ("write: [/data/own]\nread: [/data/own/sub]", true), ("read: [/data/own/sub]", false),
+      ("write: [/data/own]\nread: [/data/other]", false),
+    ] {
+      let found = PolicyWarnings.find(try Policy(parsing: "version: 1\n\(text)\n", file: "p"), on: machine)
+      #expect(found.map(\.path) == (isSaid ? ["/data/own/sub"] : []), "\(found)")
+      #expect(
+        found.allSatisfy { $0.message.contains("grant that by its own name; until then a run with this policy is") })
+    }
+  }
 }

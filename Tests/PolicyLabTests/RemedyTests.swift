@@ -197,4 +197,16 @@ import Testing
       Remedy(for: refused, under: Policy(), on: .init { _ in nil }).words.contains(
         "remove 'systemCalls: {deny: [mkdir]}', or fileChanges, the group that it is in"))
   }
+
+  @Test("a remedy says which line of the policy it can't stand beside") func lineInTheWay() throws {
+    var policy = Policy()
+    (policy.list, policy.read) = (["/data/d/s", "/data/d/t", "/data/e/s"], ["/data/a"])
+    let folder = Remedy(for: Self.denial("files", "openat", "/data/d"), under: policy, on: .init { _ in true })
+    #expect(folder.line == "files: {read: [/data/d]}")
+    #expect(folder.words.hasSuffix("with either, take /data/d/s and 1 more in it out of 'list'"), "\(folder)")
+    var denial = Self.denial("files", "openat", "/data/a")
+    denial.writes = true
+    let file = Remedy(for: denial, under: policy, on: .init { $0 != "/data/a" })
+    #expect(file.words.hasSuffix("; take it out of 'read', which 'write' includes"), "\(file)")
+  }
 }

@@ -83,19 +83,26 @@ struct RunPath: ~Copyable {
   }
 }
 
-extension PluginHost {
-  /// The symbolic link for which no run would be granted this path: it lies in a folder that plugins may write to, under this policy or
+/// Finds symbolic links that a plugin may have made.
+package struct PlantedLinks {
+  private let writable: [FileIdentity]
+
+  package init(under policy: Policy) { writable = RunPath.writableFolders(of: policy, container: nil) }
+
+  /// The symbolic link for which no run would be granted this path: it lies in a folder that plugins may write to, under the policy or
   /// an earlier one. nil: there is none.
-  package static func plantedLink(on path: String, under policy: Policy) -> String? {
+  package func first(on path: String) -> String? {
     do throws(GrantWalk.Failure) {
-      _ = try GrantWalk(writable: RunPath.writableFolders(of: policy, container: nil)).open(path)
+      _ = try GrantWalk(writable: writable).open(path)
       return nil
     } catch {
       guard case .link(let name) = error else { return nil }
       return name
     }
   }
+}
 
+extension PluginHost {
   /// Bytes of a file that a command line names as an argument, at most `limit`; a pipe will do. Nothing that a plugin has
   /// put in its place.
   package static func content(

@@ -28,6 +28,7 @@ struct PathSearch {
     var found: [String: PathAccess] = [:]
     /// What more than its presence was asked of.
     var used: Set<String> = []
+    let plantedLink = machine.plantedLinks(policy)
     for denial in round.flatMap(\.denials) where denial.wall == "files" && !Self.isOfCode(denial) {
       if denial.isQuestion {
         recording.mention("it asked whether it may write there, and may do without", denial)
@@ -40,7 +41,7 @@ struct PathSearch {
       guard let path = PolicyPath.named(denial.target),
         let (place, access) = grant(for: denial, path, machine)
       else {
-        recording.add(.absent, denial.target, denial)
+        recording.add(Self.whyNot(denial.target, machine), denial.target, denial)
         continue
       }
       if NetworkSearch.isOwn(place, under: policy) { continue }
@@ -48,7 +49,10 @@ struct PathSearch {
       if access == .write, place != path, machine.kind(path) != .absent { replacedIn.insert(place) }
       let isForNetwork = wantsHosts && RunnerView.networkFiles.contains(place)
       let reason =
-        isForNetwork ? "with hosts under 'network' it has one of its own" : refusal.reason(for: place, access, machine)
+        isForNetwork
+        ? "with hosts under 'network' it has one of its own"
+        : refusal.reason(for: place, access, machine)
+          ?? (policy.access(to: place) < access ? Self.planted(place, plantedLink, machine) : nil)
       guard let reason else {
         // Who was denied to read a file often tries to write it next: whether that is needed, the next round tells. Of several
         // attempts by one call it is known that one of them would write.
@@ -71,7 +75,7 @@ struct PathSearch {
       if hasBeenThere.insert(place).inserted { found[place] = nil }
     }
     fold(&found, machine, policy, &recording)
-    var hasGrown = growCode(round, machine, &policy, &recording)
+    var hasGrown = growCode(round, machine, plantedLink, &policy, &recording)
     var followed: [(path: String, real: String)] = []
     // A folder before what it holds, which needs no line of its own then.
     for (path, access) in found.sorted(by: { $0.key < $1.key })
@@ -80,16 +84,17 @@ struct PathSearch {
       hasGrown = true
     }
     hasGrown = dropReplaced(&policy) || hasGrown
+    if hasGrown { dropPlanted(machine, &policy, &recording) }
     // A link in a folder that is granted leads out of it, and so may what it leads to.
     for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
-      let hop = machine.hops(path).first { policy.access(to: $0) < access }
+      let hop = machine.hops(path).first { policy.access(to: $0) < access && plantedLink($0) == nil }
       guard let hop, refusal.reason(named: hop, access) == nil else { continue }
       Self.grant(hop, access, &policy)
       followed.append((path, hop))
     }
     for (path, real) in followed { recording.follow(path, to: real) }
     hasGrown = hasGrown || !followed.isEmpty
-    dropHeld(&policy)
+    dropHeld(&policy, machine)
     // One that is granted and still denied isn't the policy's to give.
     for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
       recording.note = "\(path) is granted, and still denied"
@@ -110,18 +115,51 @@ struct PathSearch {
     return policy.grants.count < before
   }
 
-  /// What lies in a folder that has taken the place of its files since has no line of its own.
-  private func dropHeld(_ policy: inout Policy) {
+  /// No run takes a name that leads through a link which a plugin may have made, as in a folder that may be written since.
+  private func dropPlanted(
+    _ machine: PolicyRecorder.Machine, _ policy: inout Policy, _ recording: inout Recording
+  ) {
+    let plantedLink = machine.plantedLinks(policy)
+    let own = Set(base.grants)
+    for path in policy.grants where !own.contains(path) {
+      guard let reason = Self.planted(path, plantedLink, machine) else { continue }
+      for list in [\Policy.read, \.write, \.libraries, \.list] {
+        policy[keyPath: list].removeAll { $0.isExactly(path) }
+      }
+      recording.refuse(path, reason)
+    }
+  }
+
+  /// Why a path can't be granted by this name; nil: no plugin has made a link on the way.
+  private static func planted(
+    _ path: String, _ link: (String) -> String?, _ machine: PolicyRecorder.Machine
+  ) -> String? {
+    link(path).map { Remedy.planted($0, path, real: machine.real(path)) }
+  }
+
+  /// Why a path is nothing that could be granted. What isn't UTF-8 is told with U+FFFD in the place of it.
+  private static func whyNot(_ path: String, _ machine: PolicyRecorder.Machine) -> Recording.Place {
+    path.unicodeScalars.contains("\u{fffd}") && machine.kind(path) == .absent
+      ? .refused("no policy can name it: its name isn't UTF-8") : .absent
+  }
+
+  /// What lies in a folder that has been granted since has no line of its own.
+  private func dropHeld(_ policy: inout Policy, _ machine: PolicyRecorder.Machine) {
     let all = policy
+    // What a link in a granted folder leads to is granted by the link's own line alone.
+    func isHere(_ path: String, _ parent: String) -> Bool {
+      machine.real(path) == machine.real(parent) + path.rest(after: parent)
+    }
     // No run has a folder to be listed in one that is read.
     policy.list.removeAll { path in
       guard !base.list.contains(path), let parent = Self.parent(of: path) else { return false }
-      return all.access(to: parent) > .list
+      let access = all.access(to: parent)
+      return access > .list || access == .list && isHere(path, parent)
     }
     guard bounds.filesOfFolder != nil else { return }
     policy.read.removeAll { path in
       guard !base.read.contains(path), let parent = Self.parent(of: path) else { return false }
-      return all.access(to: parent) == .read
+      return all.access(to: parent) == .read && isHere(path, parent)
     }
   }
 
@@ -137,12 +175,13 @@ struct PathSearch {
 
   /// Files whose code it wanted to map while it ran, and those that it wanted to execute.
   private func growCode(
-    _ round: [Observed], _ machine: PolicyRecorder.Machine, _ policy: inout Policy, _ recording: inout Recording
+    _ round: [Observed], _ machine: PolicyRecorder.Machine, _ plantedLink: (String) -> String?,
+    _ policy: inout Policy, _ recording: inout Recording
   ) -> Bool {
     let before = policy.libraries
     for denial in round.flatMap(\.denials) where wantsCode(denial) {
       guard let path = PolicyPath.named(denial.target), machine.kind(path) == .file else { continue }
-      if let reason = refusal.reason(for: path, .read, machine) {
+      if let reason = refusal.reason(for: path, .read, machine) ?? Self.planted(path, plantedLink, machine) {
         recording.add(.refused(reason), path, denial)
       } else {
         recording.add(.granted, path, denial)

@@ -20,6 +20,8 @@ package struct PolicyRecorder {
     package var isDevice: (String) -> Bool = { _ in false }
     /// Of the path itself, wherever it leads.
     package var isLink: (String) -> Bool = { _ in false }
+    /// Under a policy, the link on the way to a path that a plugin may have put there; nil: there is none.
+    package var plantedLinks: (Policy) -> (String) -> String? = { _ in { _ in nil } }
     /// The names by which the kernel comes from a path to what it leads to, one link after the other.
     package var hops: (String) -> [String]
     /// What a pattern stands for; nil: more than a policy can have.
@@ -104,7 +106,7 @@ package struct PolicyRecorder {
     policy = base
     policy.limits = limits.bounded(base.limits)
     (policy.observesFiles, policy.observation.use) = (true, true)
-    recording = Recording(policy: policy, keepsObserving: base.observesFiles)
+    recording = Recording(policy: policy, from: base)
   }
 
   package var first: Policy { policy }

@@ -15,7 +15,7 @@ package struct PolicyText {
     let policy = recording.policy
     var lines = ["# Recorded from: \(comment(command, 400))", "# \(end)"]
     if let note = recording.note { lines.append("# \(comment(note, 400))") }
-    if isInheriting {
+    if recording.isInheriting {
       lines.append("# Lines without a comment are as in the policy that recording started from.")
     }
     lines += isFirstVersion(policy) ? firstVersion(policy) : secondVersion(policy)
@@ -120,13 +120,6 @@ package struct PolicyText {
     guard !paths.isEmpty else { return [] }
     return ["\(key):"]
       + paths.map { "  - \(Self.quoted($0))" + calls($0) }
-  }
-
-  /// Whether there is anything that recording started from.
-  private var isInheriting: Bool {
-    var base = recording.base
-    (base.observesFiles, base.observation) = (false, .init())
-    return base != Policy()
   }
 
   /// Of an inherited host.

@@ -51,15 +51,21 @@ package struct Recording: Sendable {
   private(set) var needs: [String: Need] = [:]
   /// Patterns that weren't put in the place of paths, and why not.
   private(set) var left: [String: String] = [:]
-  /// What recording started from.
+  /// What the first round ran under: the policy that recording started from, under the bounds of recording.
   let base: Policy
+  /// Whether it started from a policy that says anything.
+  let isInheriting: Bool
   /// Whether that observes files; each round does.
   let keepsObserving: Bool
   /// Whether a round was run under the policy that it came to.
   package internal(set) var isTried = true
 
-  init(policy: Policy, keepsObserving: Bool = false) {
-    (self.policy, base, self.keepsObserving) = (policy, policy, keepsObserving)
+  /// `start`: what recording was given to start from.
+  init(policy: Policy, from start: Policy) {
+    (self.policy, base, keepsObserving) = (policy, policy, start.observesFiles)
+    var start = start
+    (start.observesFiles, start.observation) = (false, .init())
+    isInheriting = start != Policy()
   }
 
   mutating func add(_ place: Place, _ path: String, _ denial: Observed.Denial) {
@@ -67,6 +73,9 @@ package struct Recording: Sendable {
     if !isOfThisRound { needs[path] = nil }
     needs[path, default: Need(place: place, calls: [:])].calls[denial.call, default: 0] += denial.count
   }
+
+  /// What had been granted, and no run takes any more.
+  mutating func refuse(_ path: String, _ reason: String) { needs[path]?.place = .refused(reason) }
 
   /// What isn't granted for this, and may be granted for something else.
   mutating func mention(_ reason: String, _ denial: Observed.Denial) {
@@ -126,9 +135,13 @@ package struct Recording: Sendable {
     observed = round
     // A folder that isn't granted is there as soon as something in it is.
     let denied = Set(round.flatMap(\.denials).map(\.target))
-    for (path, need) in needs {
-      guard case .refused = need.place, !denied.contains(path) else { continue }
-      if policy.grants.contains(where: { $0.lies(below: path) }) { needs[path] = nil }
+    for (path, need) in needs where !denied.contains(path) {
+      switch need.place {
+      case .granted: continue
+      case .refused: if policy.grants.contains(where: { $0.lies(below: path) }) { needs[path] = nil }
+      // A folder that may be written since holds what the plugin has made there.
+      case .absent: if policy.access(to: path) != .none { needs[path] = nil }
+      }
     }
   }
 
