@@ -87,7 +87,7 @@ let package = Package(
     .target(name: "CExtension", cSettings: strictC),
     .target(name: "CLinux", cSettings: strictC),
     // What the runner's program defines in place of the C library, for everything that is loaded into it.
-    .target(name: "CRunnerLibc", cSettings: strictC),
+    .target(name: "CRunnerLibc", dependencies: ["CLinux"], cSettings: strictC),
     .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),

@@ -293,6 +293,25 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
   if (number == SIGTRAP) trap_again();
 }
 
+void ol_tell_exit(const void *caller) {
+#if __GLIBC_PREREQ(2, 35)
+  struct dl_find_object found;
+  if (getpid() != runner || atomic_load(&first_crash) != 0) return;
+  if (_dl_find_object((void *)((uintptr_t)caller - 1), &found) != 0) return;
+  const char *name = found.dlfo_link_map->l_name;
+  /* The runner's own end is none of the plugin's. */
+  if (!name || !*name) return;
+  siginfo_t info;
+  memset(&info, 0, sizeof info);
+  struct registers registers = {(uint64_t)(uintptr_t)caller, 0, ACCESS_UNKNOWN};
+  struct place place = {NULL, NULL, 0};
+  tell(0, &info, &registers, &place);
+  tell_callers(registers.instruction, 0, 0);
+#else
+  (void)caller;
+#endif
+}
+
 /* The host asks where this thread is, because the plugin's time is over: it tells, and goes no further. A plugin that signals
    itself isn't the host. */
 static void on_question(int number, siginfo_t *info, void *raw) {

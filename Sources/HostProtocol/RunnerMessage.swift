@@ -125,6 +125,7 @@ package enum RunnerMessage: Sendable, Equatable {
   }
 
   package struct CrashSite: Sendable, Equatable {
+    /// 0: it called exit(3) or the like.
     package var signal: Int32
     package var address: UInt64
     package var instruction: UInt64

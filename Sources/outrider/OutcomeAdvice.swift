@@ -18,6 +18,9 @@ enum OutcomeAdvice {
     // What AddressSanitizer says of itself, before it ends the process.
     case .crashed where report.log.contains { $0.message.contains(" runtime does not come first") }:
       "a sanitizer needs --no-sandbox"
+    case .crashed
+    where ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"].contains { report.outcome.detail.hasPrefix("ended by \($0)") }:
+      "nothing could say where: a stack smaller than 512 KiB overflowed, or the plugin changed how the signal is handled; --debug shows it"
     case .loadFailed where report.outcome.detail.contains(": cannot open shared object file"):
       "it is found beside the library that was linked with -Wl,-rpath,'$ORIGIN', and where the system's loader looks"
     case .entryPointMissing:

@@ -23,6 +23,64 @@ import Testing
     int deep(int n) { volatile char room[4096]; room[n % 4096] = n; return deep(n + 1) + room[0]; }
     static void *thread(void *_) { return (void *)(long)checksum((char *)8, 0); }
     int other(void) { pthread_t t; pthread_create(&t, 0, thread, 0); pthread_join(t, 0); return 1; }
+    #include <signal.h>
+    static int descend(int n) { volatile char room[4096]; room[n % 4096] = n; return descend(n + 1) + room[0]; }
+    static void *falling(void *_) { return (void *)(long)descend(0); }
+    int other_deep(int size) {
+      pthread_t t;
+      pthread_attr_t attributes;
+      pthread_attr_init(&attributes);
+      if (size) pthread_attr_setstacksize(&attributes, size);
+      if (pthread_create(&t, size ? &attributes : 0, falling, 0)) return 0;
+      pthread_join(t, 0);
+      return 1;
+    }
+    static void *blocking(void *name) {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, 0);
+      return (void *)(long)crash(name);
+    }
+    int other_blocked(int is_inherited) {
+      pthread_t t;
+      sigset_t all, before;
+      sigfillset(&all);
+      if (is_inherited) sigprocmask(SIG_SETMASK, &all, &before);
+      pthread_create(&t, 0, is_inherited ? thread : blocking, "x");
+      if (is_inherited) sigprocmask(SIG_SETMASK, &before, 0);
+      pthread_join(t, 0);
+      return 1;
+    }
+    /* 1: all others are blocked; 2: those of faults are, too; 4: those of the C library are. */
+    int blocked(void) {
+      sigset_t all, now;
+      sigfillset(&all);
+      if (pthread_sigmask(99, &all, 0) == 0) return -1;
+      if (sigprocmask(SIG_BLOCK, &all, 0) || sigprocmask(SIG_BLOCK, 0, &now)) return -2;
+      unsigned long bits = *(unsigned long *)&now, faults = 0, own = 3UL << 31;
+      int numbers[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+      for (int i = 0; i < 6; i++) faults |= 1UL << (numbers[i] - 1);
+      /* Neither SIGKILL nor SIGSTOP can be blocked. */
+      unsigned long others = ~(faults | own | 1UL << (SIGKILL - 1) | 1UL << (SIGSTOP - 1));
+      return ((bits & others) == others) | ((bits & faults) != 0) << 1 | ((bits & own) != 0) << 2;
+    }
+    static void fail(int kind) {
+      if (kind == 0) exit(3);
+      if (kind == 1) _exit(3);
+      if (kind == 2) quick_exit(3);
+      _Exit(3);
+    }
+    static void *ending(void *kind) { fail((int)(long)kind); return 0; }
+    int ends(int kind) {
+      if (kind < 4) fail(kind);
+      pthread_t t;
+      pthread_create(&t, 0, ending, (void *)(long)(kind - 4));
+      pthread_join(t, 0);
+      return 1;
+    }
+    static volatile int kept;
+    static void fall(void) { kept = checksum((char *)8, 0); }
+    int ends_badly(void) { atexit(fall); fail(0); return 1; }
     /* Returns to nowhere, on a stack that can't be read. */
     int lost(void) { __asm__ volatile("xor %esp, %esp\\n\\tmov (%rsp), %rax"); return 1; }
     int smashed(void) { __asm__ volatile("movq $1, 8(%rbp)\\n\\tmovq $1, (%rbp)\\n\\tmovl $0, 8"); return 1; }
@@ -182,6 +240,59 @@ import Testing
     let end = try Workspace.run(["call", "\(folder)/a.so", function] + signature)
     #expect(end.status == 11 && end.errors.contains("crashed: SIGSEGV"), "\(end)")
     #expect(end.errors.split(separator: "\n").count { $0.hasPrefix("  #") } <= CrashStack.maxFrames)
+  }
+
+  @Test("a stack overflow of any thread is told with its callers", arguments: [0, 1 << 20, 512 << 10])
+  func overflowOfThread(size: Int) throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["call", "\(folder)/a.so", "other_deep", "i32(i32)", "\(size)", "--memory", "64MiB"])
+    #expect(end.status == 11 && end.errors.contains("crashed: SIGSEGV (stack overflow) in "), "\(end)")
+    let found = end.errors.split(separator: "\n").filter { $0.hasPrefix("  #") }
+    #expect(found.count >= 30 && found.allSatisfy { $0.contains(" descend at source.c:") }, "\(end)")
+  }
+
+  @Test("a small stack is all the thread's own") func smallStack() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["call", "\(folder)/a.so", "other_deep", "i32(i32)", "\(64 << 10)"])
+    #expect(
+      end.status == 11 && end.errors.contains("crashed: ended by SIGSEGV in a call; nothing could say where"), "\(end)")
+  }
+
+  @Test("a thread that blocks all signals tells where it crashed", arguments: [0, 1]) func blocked(isInherited: Int)
+    throws
+  {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["call", "\(folder)/a.so", "other_blocked", "i32(i32)", "\(isInherited)"])
+    #expect(end.status == 11 && end.errors.contains("#0 checksum at source.c:"), "\(end)")
+    #expect(end.errors.contains(isInherited == 1 ? "#1 thread at" : "#1 crash at"), "\(end)")
+  }
+
+  @Test("a mask blocks all signals but those of faults and the C library's") func mask() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    #expect(try Workspace.run(["call", "\(folder)/a.so", "blocked", "i32()"]).output == "1\n")
+  }
+
+  @Test("a call of exit is told with its callers", arguments: [0, 1, 2, 3, 4, 5]) func exits(kind: Int) throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["call", "\(folder)/a.so", "ends", "i32(i32)", "\(kind)"])
+    #expect(
+      end.status == 11 && end.errors.hasPrefix("crashed: exited with status 3 in a call\n  #0 fail at source.c:"),
+      "\(end)")
+    #expect(end.errors.contains(kind < 4 ? "\n  #1 ends at source.c:" : "\n  #1 ending at source.c:"), "\(end)")
+    #expect(!end.errors.contains("outrider-runner"), "\(end)")
+  }
+
+  @Test("a crash at the end of the process is told in the place of who ended it") func crashAtExit() throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let end = try Workspace.run(["call", "\(folder)/a.so", "ends_badly", "i32()"])
+    #expect(end.status == 11 && end.errors.hasPrefix("crashed: SIGSEGV in "), "\(end)")
+    #expect(end.errors.contains("\n  #0 checksum at source.c:"), "\(end)")
   }
 
   @Test("lines are found in each version of the debug information", arguments: [2, 3, 4, 5])

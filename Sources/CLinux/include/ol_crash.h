@@ -20,4 +20,8 @@ struct ol_stack_messages {
    thread overflows into a separate one. 0 or an errno value. */
 int ol_install_stack_handlers(int channel, struct ol_stack_messages messages);
 
+/* Writes who ends the process, and its callers, as a site without a signal: nothing where that is the runner, or a crash is under
+   way. `caller`: the address that the function which ends it would return to. */
+void ol_tell_exit(const void *caller);
+
 #endif

@@ -46,9 +46,10 @@ struct EndRule {
       return Outcome(.hostFailed, "the runner \(end) before anything of the plugin was loaded")
     }
     switch lastWord {
-    case .crashed(let site): return Outcome(.crashed, "\(CrashText.describe(site)) \(phase)")
+    case .crashed(let site) where site.signal != 0: return Outcome(.crashed, "\(CrashText.describe(site)) \(phase)")
     case .wildPointer(let pointer, let call): return Outcome(.crashed, CrashText.describe(pointer, call: call))
-    case nil:
+    // A call of exit(3) tells who made it.
+    case .crashed, nil:
       return Outcome(.crashed, "\(end) \(phase)" + (startsPrograms && !exit.wasSignalled ? Self.ownProcess : ""))
     }
   }

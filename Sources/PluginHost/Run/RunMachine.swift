@@ -64,9 +64,9 @@ struct RunMachine {
   }
 
   /// The plugin's word, too. The first cause is another's to find.
-  mutating func note(lastWord word: EndRule.LastWord) { lastWord = word }
+  mutating func note(lastWord word: EndRule.LastWord) { (lastWord, stack) = (word, CrashStack()) }
 
-  /// What comes before the word that it crashed tells of nothing.
+  /// What comes before the word that it crashed, or ends, tells of nothing.
   mutating func note(_ frame: RunnerMessage.StackFrame) {
     if case .crashed = lastWord { stack.note(frame) }
   }
