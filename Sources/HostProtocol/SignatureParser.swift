@@ -106,7 +106,9 @@ struct SignatureParser {
       position -= rest.utf8.count
       return try reference(passing, isResult)
     }
-    guard let kind = Kind.named[word] else { throw Self.unknown(word) }
+    guard let kind = Kind.named[word] else {
+      throw word.isEmpty ? missing("; it is RETURN(ARGUMENTS), for example i32(cstring) or void()") : Self.unknown(word)
+    }
     if kind == .callback, isResult { throw ParseError(description: "callback can't be returned; use pointer") }
     if kind == .bytes, isResult { throw ParseError(description: "bytes can't be returned; use pointer or cstring") }
     return kind
@@ -152,6 +154,7 @@ struct SignatureParser {
     } else {
       let word = word()
       guard let scalar = CallLayout.Scalar(rawValue: word) else {
+        guard !word.isEmpty else { throw missing("") }
         throw ParseError(
           description:
             "'\(word.prefix(40))' isn't a type of a field; the types are \(CallLayout.Scalar.allCases.map(\.rawValue).joined(separator: " ")), {T,…} and [N]T"
@@ -178,6 +181,13 @@ struct SignatureParser {
     let word = bytes[position...].prefix { !Self.delimiters.contains($0) }
     position += word.count
     return String(decoding: word, as: UTF8.self)
+  }
+
+  /// Where a type is expected and there is none.
+  private func missing(_ hint: String) -> ParseError {
+    let before = String(decoding: bytes[..<position].suffix(40), as: UTF8.self)
+    let place = before.isEmpty ? "at the beginning" : "after '\(before)'"
+    return ParseError(description: "a type is missing \(place) of '\(text.prefix(80))'\(hint)")
   }
 
   private static func unknown(_ word: String) -> ParseError {

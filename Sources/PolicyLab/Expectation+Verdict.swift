@@ -18,7 +18,7 @@ extension Expectation {
       return observed.denials.contains { $0.wall == wall } ? nil : observed.whatWasDenied
     case .deny(let call, let path):
       let isThere = observed.denials.contains { denial in
-        (call == nil || denial.call == call) && (path.map(denial.target.isExactly) ?? true)
+        (call == nil || denial.call == call) && (path.map { denial.names($0) } ?? true)
       }
       return isThere ? nil : observed.whatWasDenied
     case .denyAccess(let access, let path):
@@ -26,7 +26,7 @@ extension Expectation {
     case .allowAccess(let access, let path):
       return Self.denied(observed.denials.filter { access.covers($0, path) }, observed)
     case .allow(let path):
-      return Self.denied(observed.denials.filter { $0.target.isExactly(path) }, observed)
+      return Self.denied(observed.denials.filter { $0.names(path) }, observed)
     case .atMost(let meter, let bound, let isStrict):
       let (value, text): (Double, String) =
         switch meter {
@@ -60,12 +60,16 @@ extension Expectation {
   }
 }
 
+extension Observed.Denial {
+  fileprivate func names(_ path: String) -> Bool { places.contains { $0.isExactly(path) } }
+}
+
 extension Expectation.Access {
   private static let executing: Set<String> = ["execve", "execveat", "mmap"]
 
   /// Whether a denial is of this access to a path, or to what lies in it.
   func covers(_ denial: Observed.Denial, _ path: String) -> Bool {
-    guard denial.target.lies(in: path) else { return false }
+    guard denial.places.contains(where: { $0.lies(in: path) }) else { return false }
     return switch self {
     case .read: !denial.writes && !Self.executing.contains(denial.call)
     case .write: denial.writes

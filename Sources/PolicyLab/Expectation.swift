@@ -82,11 +82,16 @@ package struct Expectation: Sendable, Equatable {
   /// Paths are seen only while the host observes them.
   package var needsObservation: Bool {
     switch condition {
-    case .deny(_, let path): path != nil
+    case .deny(let call, let path): path != nil || call.map(Self.isAboutFiles) ?? false
     case .allow, .allowAccess, .denyAccess, .noDenials: true
-    case .deniedBy(let wall): wall == "files"
+    // That all files are open shows when another is opened.
+    case .deniedBy(let wall): ["files", "limits"].contains(wall)
     default: false
     }
+  }
+
+  private static func isAboutFiles(_ call: String) -> Bool {
+    !SystemCalls.pathArguments(of: call).isEmpty || call == "mmap"
   }
 
   private static func condition(_ text: String) throws(Invalid) -> Condition {
@@ -153,15 +158,15 @@ package struct Expectation: Sendable, Equatable {
     "$TMP": RunnerView.temporary,
   ]
 
+  /// By its plain name, as denials are compared: `/srv//a/../b/` is `/srv/b`.
   private static func path(_ text: String) throws(Invalid) -> String {
-    for (name, place) in variables where text.lies(in: name) {
-      return place + text.rest(after: name)
-    }
-    guard text.isAbsolutePath else {
+    let variable = variables.first { text.lies(in: $0.key) }
+    let whole = variable.map { $0.value + text.rest(after: $0.key) } ?? text
+    guard whole.isAbsolutePath, let path = PolicyPath.named(whole) else {
       let names = variables.keys.sorted().joined(separator: ", ")
       throw Invalid(message: "\(shown(text)) isn't an absolute path, nor one that begins with \(names)")
     }
-    return text
+    return path
   }
 
   private static func output(_ rest: String) throws(Invalid) -> Condition {

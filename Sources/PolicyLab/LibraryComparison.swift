@@ -53,6 +53,8 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     (before.processes, after.processes) = (min(before.processes, 1), min(after.processes, 1))
     changes += PolicyDifference(from: before, to: after).changes.map { Change(matters: $0.isWider, text: $0.text) }
     memory(was, now)
+    time(was, now, "of the processor", \.cpuSeconds)
+    time(was, now, "of the clock", \.wallSeconds)
     limits(was.policy.limits, now.policy.limits)
     if let policy {
       unused = Self.unused(policy, by: new)
@@ -89,6 +91,14 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     guard abs(peaks[1] - peaks[0]) > max(peaks[0] / 4, 1 << 20) else { return }
     changes.append(
       Change(matters: peaks[1] > peaks[0], text: "uses \(peaks[1] >> 10) KiB of memory, was \(peaks[0] >> 10) KiB"))
+  }
+
+  /// Twice as much as before, and more than what differs from run to run.
+  private mutating func time(_ old: Recording, _ new: Recording, _ what: String, _ value: (Observed) -> Double) {
+    let longest = [old, new].map { $0.observed.map(value).max() ?? 0 }
+    guard abs(longest[1] - longest[0]) > max(longest.min() ?? 0, 0.5) else { return }
+    let text = longest.map(LimitValues.milliseconds)
+    changes.append(Change(matters: longest[1] > longest[0], text: "takes \(text[1]) \(what), was \(text[0])"))
   }
 
   /// Those that recording had to raise. The others follow what was used, which differs from run to run.

@@ -15,6 +15,11 @@ package struct Observed: Sendable {
     package var count = 1
     /// Whether a file would have been written.
     package var writes = false
+    /// Whether each of the calls meant a link itself, and not what it leads to.
+    package var namesLink = false
+    var meansLink: Bool { !writes && (namesLink || SystemCalls.linkReaders.contains(call)) }
+    /// What the path leads to on this machine, where that is another.
+    package var real: String?
     /// A path that isn't there on this machine either: no wall kept the plugin from it.
     package var isAbsent = false
     /// What would let the plugin have it, in one line; nil: it wasn't asked for.
@@ -23,6 +28,12 @@ package struct Observed: Sendable {
     /// Whether it was only asked if the file may be written (access(2), W_OK): the plugin knows that it may not, and nothing was
     /// kept from it.
     package var isQuestion: Bool { wall == "files" && writes && SystemCalls.looks.contains(call) }
+
+    /// What it is about, as expectations name it.
+    var places: [String] {
+      let named = wall == "files" ? PolicyPath.named(target) : nil
+      return [named ?? target] + [real].compactMap(\.self)
+    }
 
     package var text: String { "\(wall): \(call)" + (target.isEmpty ? "" : "(\(target))") }
   }
@@ -64,6 +75,7 @@ package struct Observed: Sendable {
     outputs = result?.out ?? []
     denials = report.denials.map { denial in
       var row = Denial(denial, exists: Files.exists, isNamed: { Files.isNamed($0) ?? true })
+      if row.wall == "files", let real = try? Files.real(row.target), !real.isExactly(row.target) { row.real = real }
       if let policy, !row.isAbsent { row.remedy = Remedy(for: denial, under: policy).text }
       return row
     }
@@ -92,6 +104,7 @@ extension Observed.Denial {
   init(_ denial: RunReport.Denial, exists: (String) -> Bool, isNamed: (String) -> Bool) {
     (wall, call, target) = (denial.wall, denial.operation, denial.path ?? denial.target)
     (count, writes) = (denial.count, denial.writes)
+    namesLink = denial.namesLink
     // What isn't UTF-8 can't be asked for.
     guard wall == "files", !target.unicodeScalars.contains("\u{fffd}") else { return }
     isAbsent =
@@ -100,7 +113,7 @@ extension Observed.Denial {
         !exists(target) && !(target.parentFolder.map(exists) ?? true)
           && !RunnerView.own.contains { target.lies(in: $0) }
       } else {
-        SystemCalls.linkReaders.contains(call) ? !isNamed(target) : !exists(target)
+        meansLink ? !isNamed(target) : !exists(target)
       }
   }
 }

@@ -27,6 +27,8 @@ package enum PolicyWarnings {
     package var real: (String) -> String = { $0 }
     /// Under a policy, the link on the way to a path that a plugin may have put there; nil: there is none.
     package var plantedLinks: (Policy) -> (String) -> String? = { _ in { _ in nil } }
+    /// Under a policy, whether a path lies in a folder that plugins may write to.
+    package var isPlugins: (Policy) -> (String) -> Bool = { _ in { _ in false } }
     /// A policy with the paths that its patterns stand for.
     package var resolve: (Policy) -> Result<Policy, HostError>
 
@@ -42,7 +44,8 @@ package enum PolicyWarnings {
         exists: { Files.exists($0) }, isDevice: { (try? Files.identity(of: $0))?.isDevice ?? false },
         resolve: { policy in Result { () throws(HostError) in try PatternExpansion.resolved(policy) } })
       machine.real = { path in (try? Files.real(path)) ?? path }
-      machine.plantedLinks = { policy in PlantedLinks(under: policy).first }
+      machine.plantedLinks = { policy in PluginReach(under: policy).plantedLink }
+      machine.isPlugins = { policy in PluginReach(under: policy).holds }
       machine.isOpenToAll = { path in
         (try? Files.identity(of: path)).map { $0.isDirectory && $0.mode & S_IWOTH != 0 } ?? false
       }
@@ -52,7 +55,7 @@ package enum PolicyWarnings {
 
   package static func find(_ policy: Policy, on machine: Machine = .this) -> [Warning] {
     var found: [Warning] = []
-    let plantedLink = machine.plantedLinks(policy)
+    let (plantedLink, isPlugins) = (machine.plantedLinks(policy), machine.isPlugins(policy))
     for path in policy.grants {
       func warn(_ message: String) { found.append(Warning(path: path, message: message)) }
       let isWritten = policy.access(to: path) == .write
@@ -73,6 +76,9 @@ package enum PolicyWarnings {
         warn(
           "\(path): \(Remedy.planted(link, path, real: machine.real(path))); until then a run with this policy is refused"
         )
+      }
+      if !isPattern, policy.mapsCode(at: path), isPlugins(path) {
+        warn("\(path) can't be code: \(Remedy.codeOfPlugins): a run with this policy is refused")
       }
       if hasNoEffect(path, policy, machine) {
         warn(
@@ -150,6 +156,15 @@ package enum PolicyWarnings {
     if let device = grants.first(where: { !literal.contains($0) && machine.isDevice($0) }) {
       found.append(
         "\(device), which a pattern stands for, is a device, and no plugin opens it: a run with this policy is refused; see 'devices'"
+      )
+    }
+    if policy.hasNetwork,
+      let own = RunnerView.networkFiles.first(where: { own in
+        grants.contains { !literal.contains($0) && own.lies(in: $0) }
+      })
+    {
+      found.append(
+        "\(own), which a pattern stands for, is the plugin's own with hosts or pairs under network: a run with this policy is refused"
       )
     }
     if let reason = GrantRoom.rejectionReason(for: grants) {

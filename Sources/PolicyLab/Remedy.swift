@@ -35,6 +35,8 @@ package struct Remedy: Sendable, Equatable {
     package var isLink: (String) -> Bool = { _ in false }
     /// The link on the way to a path that a plugin may have put there.
     package var plantedLink: (String, Policy) -> String? = { _, _ in nil }
+    /// Whether a path lies in a folder that plugins may write to.
+    package var isPlugins: (String, Policy) -> Bool = { _, _ in false }
 
     package init(isFolder: @escaping (String) -> Bool?) { self.isFolder = isFolder }
 
@@ -45,7 +47,8 @@ package struct Remedy: Sendable, Equatable {
         Files.mode(of: path).map { [S_IFCHR, S_IFBLK].contains($0 & S_IFMT) } ?? false
       }
       machine.isLink = { Files.link($0) != nil }
-      machine.plantedLink = { PlantedLinks(under: $1).first(on: $0) }
+      machine.plantedLink = { PluginReach(under: $1).plantedLink(on: $0) }
+      machine.isPlugins = { PluginReach(under: $1).holds($0) }
       return machine
     }
   }
@@ -74,7 +77,7 @@ package struct Remedy: Sendable, Equatable {
         line: policy.processes > 0 ? execution : "processes: 1\n\(execution)",
         words: "lets it start that program, which may do what the plugin may")
     case _ where denial.operation == "mmap" && denial.target.isAbsolutePath:
-      self = Self.mapping(Self.file(of: denial), policy)
+      self = Self.mapping(Self.file(of: denial), policy, machine)
     case _ where denial.operation == "mmap" && Self.mapsFile(denial.target):
       self = Remedy(
         line: "executableMemory: later",
@@ -121,13 +124,16 @@ package struct Remedy: Sendable, Equatable {
     return PolicyPath.named(path) ?? path
   }
 
-  private static func mapping(_ path: String, _ policy: Policy) -> Remedy {
+  private static func mapping(_ path: String, _ policy: Policy, _ machine: Machine) -> Remedy {
     let access = policy.access(to: path)
     // What of the machine's is granted below /tmp is there in place of the plugin's own.
     let isOwn = access == .none && (RunnerView.own + [RunnerView.containers]).contains { path.lies(in: $0) }
     guard !isOwn, access != .write else {
       return Remedy(
         line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
+    }
+    guard !machine.isPlugins(path, policy) else {
+      return Remedy(line: nil, words: "no policy grants it as code: \(codeOfPlugins); copy it to a folder of its own")
     }
     return Remedy(line: execution(of: path), words: "lets it map that file's code while it runs")
   }
@@ -154,6 +160,11 @@ package struct Remedy: Sendable, Equatable {
   private static func file(_ denial: RunReport.Denial, _ policy: Policy, _ machine: Machine) -> Remedy {
     let path = file(of: denial)
     if let reason = rejection(of: path, denial, machine) { return Remedy(line: nil, words: reason) }
+    if denial.namesLink || SystemCalls.linkReaders.contains(denial.operation), !denial.writes,
+      let remedy = Self.ofLink(path, policy, machine)
+    {
+      return remedy
+    }
     if path.isAbsolutePath, let link = machine.plantedLink(path, policy) {
       return Remedy(
         line: nil, words: "no policy grants it by this name: \(planted(link, path, real: machine.real(path)))")
@@ -163,21 +174,32 @@ package struct Remedy: Sendable, Equatable {
       return Remedy(line: "devices: [\(all)]", words: "lets it open that device")
     }
     if denial.operation == "mmap" {
-      return Self.mapping(path, policy)
+      return Self.mapping(path, policy, machine)
     }
     if denial.operation == "execve" {
       return machine.isFolder(path) == false
         ? Remedy(line: execution(of: path), words: "lets it start that program, which may do what the plugin may")
         : Remedy(line: nil, words: "it isn't on this machine either, as a file")
     }
-    if SystemCalls.linkReaders.contains(denial.operation), machine.isLink(path), let folder = path.parentFolder,
-      folder != "/"
-    {
-      // By the link's own name a plugin has what it leads to.
-      return Remedy(line: files("list", folder), words: "shows where that link leads, and the names in its folder")
-    }
     return denial.writes ? change(path, denial, policy, machine) : reading(path, policy, machine)
   }
+
+  /// What asks for a link, and not for what that leads to; nil: there is no other way than to grant what it names.
+  private static func ofLink(_ path: String, _ policy: Policy, _ machine: Machine) -> Remedy? {
+    guard machine.isLink(path) else {
+      // Whether a folder is a link is asked on the way to what lies in it, as realpath(3) does.
+      guard machine.isFolder(path) == true, path != "/" else { return nil }
+      return Remedy(
+        line: files("list", path),
+        words: "shows the names in it; it is also there once something that lies in it is granted")
+    }
+    // By the link's own name a plugin has what it leads to.
+    guard let folder = path.parentFolder, folder != "/", machine.plantedLink(folder, policy) == nil else { return nil }
+    return Remedy(line: files("list", folder), words: "shows where that link leads, and the names in its folder")
+  }
+
+  /// Why no run maps a file as code that a plugin may have written.
+  static let codeOfPlugins = "it lies in a folder that plugins may write to, and one could map what it wrote as code"
 
   static let otherDevice =
     "no policy grants a device but \(PolicyDevice.allCases.map(\.rawValue).joined(separator: ", "))"

@@ -36,7 +36,10 @@ enum Output {
       var error: Body
     }
     guard isJSON, !hasPrintedJSON.load(ordering: .relaxed) else { return }
-    jsonLine(Report(error: .init(message: Printable.text(message, limit: 1000), status: status)), isLast: true)
+    // A message of the command line's parser has several lines, which stay lines.
+    let lines = message.split(separator: "\n", maxSplits: 20, omittingEmptySubsequences: false)
+    let shown = lines.map { Printable.text(String($0), limit: 1000) }.joined(separator: "\n")
+    jsonLine(Report(error: .init(message: shown, status: status)), isLast: true)
   }
 
   /// One of several objects, each on a line of its own. The last one is the command's result.

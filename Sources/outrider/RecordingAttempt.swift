@@ -80,7 +80,11 @@ struct RecordingAttempt {
     }
     machine.hops = { LinkHops.all(from: $0, link: Files.link) }
     machine.isLink = { Files.link($0) != nil }
-    machine.plantedLinks = { policy in PlantedLinks(under: policy).first }
+    machine.plantedLinks = { policy in PluginReach(under: policy).plantedLink }
+    machine.isPlugins = { policy in PluginReach(under: policy).holds }
+    machine.isOpenToAll = { path in
+      (try? Files.identity(of: path)).map { $0.isDirectory && $0.mode & S_IWOTH != 0 } ?? false
+    }
     machine.isDevice = { path in (try? Files.identity(of: path))?.isDevice ?? false }
     return machine
   }
@@ -179,8 +183,9 @@ struct RecordingAttempt {
     guard !asking.isEmpty else {
       throw Failure(64, "each test expects something to be denied: there is nothing to record")
     }
+    let denied = tests.flatMap { $0.1.expectations.compactMap(\.deniedPath) }
     let attempt = RecordingAttempt(
-      host: host, never: Set(tests.flatMap { $0.1.expectations.compactMap(\.deniedPath) }), names: asking.map(\.1.name),
+      host: host, never: Set(denied + denied.compactMap { try? Files.real($0) }), names: asking.map(\.1.name),
       interim: interim,
       body: { policy in
         var round = Round(observed: [])

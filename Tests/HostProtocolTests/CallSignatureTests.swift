@@ -49,6 +49,19 @@ import Testing
   ])
   func refuses(_ text: String) { #expect(throws: CallSignature.ParseError.self) { try CallSignature(parsing: text) } }
 
+  @Test(
+    "a type that is missing is said with its place, and where one is wrong with the word",
+    arguments: [
+      ("", "a type is missing at the beginning of ''; it is RETURN(ARGUMENTS)"),
+      ("(i32)", "a type is missing at the beginning of '(i32)'; it is"), ("i32(", "after 'i32(' of 'i32('"),
+      ("i32(i32,)", "after 'i32(i32,' of 'i32(i32,)'"), ("i32({i32,})", "after 'i32({i32,' of 'i32({i32,})'"),
+      ("i32(foo)", "'foo' isn't a type; the types are void i8"),
+    ])
+  func says(_ text: String, _ words: String) throws {
+    let error = #expect(throws: CallSignature.ParseError.self) { try CallSignature(parsing: text) }
+    #expect(try #require(error).description.contains(words), "\(error!.description)")
+  }
+
   @Test func boundsItsSize() throws {
     func signature(_ count: Int) -> String {
       "void(" + Array(repeating: "i8", count: count).joined(separator: ",") + ")"

@@ -265,4 +265,17 @@ import Testing
   func folders(path: String, isRefused: Bool) {
     #expect((RevealingFolder.rejectionReason(forReal: path) != nil) == isRefused)
   }
+
+  @Test("to open a folder for writing changes nothing but for a file without a name") func foldersForWriting() {
+    for (flags, changes) in [(0o2, false), (0o1, false), (0o1002, false), (0o20_200_002, true)] as [(UInt64, Bool)] {
+      for isFolder in [false, true] {
+        let view = FileView(
+          shown: [], temporary: nil, hidesFiles: true, hasLandlock: true,
+          disk: .init(
+            isOnMachine: { _ in true }, isFolderOnMachine: { _ in isFolder }, isInside: { _ in false }))
+        #expect(
+          view.wouldChange("/etc/x", by: "openat", flags: flags) == (changes || !isFolder), "\(flags) \(isFolder)")
+      }
+    }
+  }
 }

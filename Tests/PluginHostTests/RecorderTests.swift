@@ -26,6 +26,17 @@ import Testing
     #expect(recorder.countsByWall == ["seccomp": 4])
   }
 
+  @Test func meansALinkWhereEachCallDid() {
+    var recorder = DenialRecorder()
+    func record(_ path: String, _ namesLink: Bool) {
+      recorder.record(.init(wall: "files", operation: "newfstatat", target: path, count: 1, namesLink: namesLink))
+    }
+    for isLink in [true, true] { record("/a", isLink) }
+    for isLink in [true, false] { record("/b", isLink) }
+    for isLink in [false, true] { record("/c", isLink) }
+    #expect(recorder.denials.map(\.namesLink) == [true, false, false])
+  }
+
   @Test func keepsAsManyRowsAsThereIsRoom() {
     var recorder = DenialRecorder()
     for index in 0..<10_000 { recorder.record(wall: "seccomp", operation: "ioctl", target: "\(index)") }

@@ -149,7 +149,8 @@ import Testing
 
   @Test("expectations of paths, or of no denials at all, have the host observe") func observation() throws {
     for (text, needs) in [
-      ("deny /a", true), ("allow /a", true), ("denied by files", true), ("deny openat", false),
+      ("deny /a", true), ("allow /a", true), ("denied by files", true), ("deny openat", true),
+      ("deny mkdir", true), ("deny socket", false), ("denied by limits", true), ("denied by seccomp", false),
       ("deny read $TMP", true), ("allow write /a", true), ("no denials", true),
     ] {
       #expect(try PolicyLab.Expectation(parsing: text).needsObservation == needs, "\(text)")
@@ -175,5 +176,36 @@ import Testing
       }
     }
     if let line { #expect(try Policy(parsing: "version: 2\n\(line)\n", file: "offered").limits != Limits()) }
+  }
+
+  @Test(
+    "a path is the same however the plugin or the test spells it, or by what it leads to",
+    arguments: [
+      ("/srv/a/b", nil, "/srv/a", true), ("/srv/./a//b", nil, "/srv/a/", true), ("/x/../srv/a/b", nil, "/srv//a", true),
+      ("/srv/a/b", nil, "/srv/x/../a", true), ("/link/b", "/srv/a/b", "/srv/a", true),
+      ("/srv/ab", nil, "/srv/a", false),
+      ("/link/b", "/srv/ab", "/srv/a/", false),
+    ] as [(String, String?, String, Bool)])
+  func spellings(target: String, real: String?, path: String, isOf: Bool) throws {
+    var denial = Observed.Denial(wall: "files", call: "openat", target: target)
+    denial.real = real
+    var observed = Self.observed()
+    observed.denials = [denial]
+    func holds(_ text: String) throws -> Bool {
+      try PolicyLab.Expectation(parsing: text).mismatch(with: observed) == nil
+    }
+    #expect(try holds("allow read \(path)") == !isOf && holds("deny read \(path)") == isOf)
+    let whole = path.hasSuffix("/") ? "\(path)b" : "\(path)/b"
+    #expect(
+      try holds("allow \(whole)") == !isOf && holds("deny \(whole)") == isOf && holds("deny openat \(whole)") == isOf)
+  }
+
+  @Test("what is to be denied is named plainly, so that recording never grants it") func deniedPaths() throws {
+    for (text, path) in [
+      ("deny read /etc/", "/etc"), ("deny //etc/./x/../passwd", "/etc/passwd"), ("deny write $TMP/a/", "/tmp/a"),
+      ("deny openat $CONTAINER/../etc/shadow", "/etc/shadow"),
+    ] {
+      #expect(try PolicyLab.Expectation(parsing: text).deniedPath == path, "\(text)")
+    }
   }
 }

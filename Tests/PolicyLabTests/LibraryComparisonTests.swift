@@ -119,4 +119,28 @@ import Testing
       #expect(Set(found) == Set(permissions).subtracting([used]), "\(denial): \(found)")
     }
   }
+
+  @Test("twice the time, and half a second more, is more that it needs, and what differs from run to run isn't")
+  func times() {
+    func side(_ cpu: Double, _ wall: Double) -> LibraryComparison.Side {
+      var recorder = PolicyRecorder(base: Policy())
+      var observed = Self.observed()
+      (observed.cpuSeconds, observed.wallSeconds) = (cpu, wall)
+      for _ in 0..<2 { _ = recorder.handle([observed], on: Self.machine) }
+      return LibraryComparison.Side(needed: [], exports: [], recording: recorder.soFar)
+    }
+    for (old, new, words, matters) in [
+      (
+        side(0, 0.1), side(4, 4.1), ["takes 4000.0 ms of the processor, was 0.0 ms", "takes 4100.0 ms of the clock"],
+        true
+      ),
+      (side(4, 4.1), side(0, 0.1), ["takes 0.0 ms of the processor, was 4000.0 ms"], false),
+      (side(2, 2), side(3.9, 3.9), [], false), (side(0.01, 0.01), side(0.4, 0.4), [], false),
+    ] {
+      let comparison = LibraryComparison(old, new, names: [], policy: nil)
+      #expect(comparison.matters == matters, "\(comparison.changes)")
+      for word in words { #expect(comparison.changes.contains { $0.text.contains(word) }, "\(comparison.changes)") }
+      if words.isEmpty { #expect(comparison.changes.isEmpty, "\(comparison.changes)") }
+    }
+  }
 }

@@ -127,4 +127,26 @@ import Testing
         found.allSatisfy { $0.message.contains("grant that by its own name; until then a run with this policy is") })
     }
   }
+
+  @Test("code that no run maps, and a pattern that no run with hosts takes, are said to be refused") func refused()
+    throws
+  {
+    var machine = PolicyWarnings.Machine { _ in true }
+    machine.isPlugins = { policy in { $0 == "/marked/a.so" || policy.write.contains("/srv") && $0.hasPrefix("/srv/") } }
+    machine.resolve = { policy in
+      var policy = policy
+      if !policy.patterns.isEmpty { policy.read += ["/etc/a.conf", "/etc/resolv.conf"] }
+      return .success(policy)
+    }
+    for (text, words) in [
+      ("files: {execute: [/marked/a.so]}", "can't be code"), ("files: {read: [/marked/a.so]}", nil),
+      ("files: {execute: [/srv/lib], write: [/srv]}", "can't be code"), ("files: {execute: [/srv/lib]}", nil),
+      ("files: {read: ['/etc/*.conf']}\nnetwork: ['a.example:443']", "/etc/resolv.conf, which a pattern stands for"),
+      ("files: {read: ['/etc/*.conf']}", nil),
+    ] as [(String, String?)] {
+      let policy = try Policy(parsing: "version: 2\nexecutableMemory: later\n\(text)\n", file: "p")
+      let found = PolicyWarnings.find(policy, on: machine).map(\.message)
+      #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(text): \(found)")
+    }
+  }
 }

@@ -209,4 +209,34 @@ import Testing
     let file = Remedy(for: denial, under: policy, on: .init { $0 != "/data/a" })
     #expect(file.words.hasSuffix("; take it out of 'read', which 'write' includes"), "\(file)")
   }
+
+  @Test("who asks for a link, or whether a folder is one, isn't offered what it leads to or holds")
+  func askedForLinks() {
+    var machine = Remedy.Machine { $0 == "/data/d" || $0 == "/data" ? true : false }
+    machine.isLink = { $0.hasSuffix("/link") }
+    // Only what leads through the link is refused, and not the folder that it lies in.
+    machine.plantedLink = { path, _ in path.hasSuffix("/link") || path.hasPrefix("/lost/") ? "link" : nil }
+    func remedy(_ path: String, _ call: String = "newfstatat", namesLink: Bool = true) -> Remedy {
+      var denial = Self.denial("files", call, path)
+      denial.namesLink = namesLink
+      return Remedy(for: denial, under: Policy(), on: machine)
+    }
+    #expect(remedy("/data/d/link").line == "files: {list: [/data/d]}")
+    #expect(remedy("/data/d/link", "readlink", namesLink: false).line == "files: {list: [/data/d]}")
+    #expect(remedy("/data/d/link", namesLink: false).line == nil)
+    #expect(remedy("/lost/d/link").line == nil)
+    #expect(remedy("/data/d", "readlink").line == "files: {list: [/data/d]}")
+    #expect(remedy("/data/d", "openat", namesLink: false).line == "files: {read: [/data/d]}")
+    #expect(remedy("/data/a").line == "files: {read: [/data/a]}")
+  }
+
+  @Test("code in a folder that plugins may write to isn't offered") func codeOfPlugins() {
+    var machine = Self.machine
+    machine.isPlugins = { path, _ in path == "/data/marked.so" }
+    let found = ["/data/marked.so", "/data/a"].map {
+      Remedy(for: Self.denial("seccomp", "mmap", $0), under: Policy(), on: machine)
+    }
+    #expect(found[0].line == nil && found[0].words.contains("one could map what it wrote as code"))
+    #expect(found[1].line == "executableMemory: later\nfiles: {execute: [/data/a]}")
+  }
 }

@@ -295,7 +295,8 @@ extension ServiceCore {
         .requested(
           WakeRequest(
             app: app, token: Self.callbacksToken, reason: .callbacks,
-            manifestDigest: apps[app]?.lifecycle.active?.manifestDigest ?? "")))
+            manifestDigest: apps[app]?.lifecycle.active?.manifestDigest ?? "",
+            isGateClosed: apps[app]?.lifecycle.gate.isClosed ?? false)))
     case .resolved(let occurrence, let resolution):
       change(app) { $0.occurrences[occurrence.number] = nil }
       resolved(app, occurrence, resolution)

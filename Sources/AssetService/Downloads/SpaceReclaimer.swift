@@ -70,7 +70,7 @@ final class SpaceReclaimer {
 
   /// Of apps that are connected, or whose extension is at work: both may have a file open, or are about to look whether it is there.
   private var containersInUse: Set<String> {
-    let apps = Set(clients.apps + runs.appsAtWork)
+    let apps = Set(clients.apps + runs.apps)
     return Set(apps.flatMap { decider.description(of: $0)?.appGroups ?? [] }.map(plan.container))
   }
 

@@ -14,7 +14,6 @@ struct ActiveRun {
   /// What its delegate hasn't been told yet, and doesn't have to answer.
   var notices: Set<Notice> = []
   var isReady = false
-  var hasAnswered = false
   /// It was told to end: it does what it was called for before, and nothing more.
   var isEnding = false
   var summary: RunSummary
@@ -23,8 +22,4 @@ struct ActiveRun {
     var kind: EventRouter.Kind
     var uniqueIdentifier: String
   }
-
-  /// What it has found in its containers counts for it now. One that has answered and stands by, for challenges, until the
-  /// gate opens isn't at work: it would keep away the room that its own essentials need.
-  var isAtWork: Bool { !hasAnswered || isReady || !calls.isEmpty }
 }

@@ -28,6 +28,8 @@ final class ContentAnswers {
   func take(_ verdict: DownloadRules.Verdict, of app: String, run number: Int64) {
     var accepted: [PlannedDownload] = []
     var renewed = 0
+    // What is scheduled already is rejected, and the extension is told of it by its name.
+    var taken: [RunSummary.Rejection] = []
     for download in verdict.accepted {
       var value = DownloadValue(download)
       value.applicationGroupIdentifier = downloads.shared.names.shared(value.applicationGroupIdentifier)
@@ -38,27 +40,30 @@ final class ContentAnswers {
       value.uniqueIdentifier = downloads.unused(value.uniqueIdentifier, of: app)
       downloads.insert(value, of: app)
       accepted.append(value.planned)
+      if let failure = decider.core.apps[app]?.registry.rejection(of: value.planned) {
+        taken.append(
+          .init(identifier: Printable.text(value.identifier), code: failure.code, reason: failure.message))
+      }
     }
     for download in verdict.rejectedDownloads.prefix(Self.maxRejected) {
       downloads.rejected[app, default: [:]][download.identifier] = DownloadValue(download)
     }
     let told = Array(verdict.rejected.prefix(Self.maxRejected))
     runs[number]?.summary.downloads = .init(
-      accepted: accepted.count + renewed,
+      accepted: accepted.count - taken.count + renewed,
       rejected: told.map {
         .init(identifier: Printable.text($0.identifier), code: Int($0.code), reason: $0.reason)
-      })
+      } + taken.prefix(Self.maxRejected))
     if verdict.rejected.count > told.count {
       runs[number]?.summary.downloads.furtherRejected = verdict.rejected.count - told.count
       news.log(
         app, "rejected",
         "run \(number): \(verdict.rejected.count) downloads; the extension is told of the first \(told.count)")
     }
-    // Without a gate the run goes on to its callbacks, beginning with those of what was rejected just now.
-    if decider.core.apps[app]?.lifecycle.gate.isClosed == false {
-      runs[number]?.isReady = true
-      decider.process(.app(app, .router(.extensionReady(run: number))))
-    }
+    // It goes on to its callbacks, beginning with those of what was rejected just now. Behind the gate those are held, and so the run
+    // ends: one that stood by there would keep other extensions from theirs for as long as its essentials take.
+    runs[number]?.isReady = true
+    decider.process(.app(app, .router(.extensionReady(run: number))))
     decider.process(.app(app, .answered(run: number, accepted: accepted, rejected: told)))
     downloads.rejected[app] = nil
     freshAnswers.giveUp(of: app)

@@ -93,9 +93,7 @@ final class ExtensionRuns {
     let app = run.app
     if case .answered = news, decider.core.apps[app]?.lifecycle.active?.run != number { return }
     switch news {
-    case .answered(let verdict):
-      runs[number]?.hasAnswered = true
-      answers.take(verdict, of: app, run: number)
+    case .answered(let verdict): answers.take(verdict, of: app, run: number)
     case .ready:
       runs[number]?.isReady = true
       decider.process(.app(app, .router(.extensionReady(run: number))))

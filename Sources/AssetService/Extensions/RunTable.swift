@@ -24,5 +24,5 @@ final class RunTable {
   }
 
   /// Apps whose extension may look at files now.
-  var appsAtWork: [String] { runs.values.filter(\.isAtWork).map(\.app) }
+  var apps: [String] { runs.values.map(\.app) }
 }

@@ -38,6 +38,8 @@ struct FileView {
     /// The same in the plugin's own root, for links that it may have made itself.
     var ownLink: (String) -> String? = { _ in nil }
     var isOnMachine: (String) -> Bool
+    /// Whether it is a folder of the machine.
+    var isFolderOnMachine: (String) -> Bool = { _ in false }
     /// Whether it is in the plugin's own root; true where that can't be told.
     var isInside: (String) -> Bool
     /// Whether it is a folder of the plugin's own root.
@@ -175,7 +177,10 @@ struct FileView {
     let isThere = disk.isOnMachine(path)
     if let flags {
       let (makes, exclusive) = (SystemCalls.makesFile(call, flags: flags), flags & 0o200 != 0)
-      return isThere ? !(makes && exclusive) : makes
+      guard isThere else { return makes }
+      // A folder is opened for writing for a file without a name alone (open(2), EISDIR).
+      let unnamed = flags & 0o20_000_000 != 0
+      return !(makes && exclusive) && (unnamed || !disk.isFolderOnMachine(path))
     }
     let moves = SystemCalls.moves.contains(call)
     if let source { return (disk.isOnMachine(source) || disk.isInside(source)) && (moves || !isThere) }
@@ -225,7 +230,8 @@ extension FileView {
       hasLandlock: plan.machine.landlockABI > 0 && !plan.options.open.contains(.landlock),
       disk: Disk(
         ownLink: { Files.link(root + $0) },
-        isOnMachine: { Files.isNamed($0) ?? false }, isInside: { Files.isNamed(root + $0) ?? true },
+        isOnMachine: { Files.isNamed($0) ?? false }, isFolderOnMachine: { Files.isFolder($0) ?? false },
+        isInside: { Files.isNamed(root + $0) ?? true },
         isFolder: { Files.isFolder(root + $0) ?? false },
         isGranted: { path in
           guard let identity = try? Files.identity(of: root + path) else { return false }

@@ -83,21 +83,29 @@ struct RunPath: ~Copyable {
   }
 }
 
-/// Finds symbolic links that a plugin may have made.
-package struct PlantedLinks {
+/// What plugins may have made, under a policy or an earlier one.
+package struct PluginReach {
   private let writable: [FileIdentity]
 
   package init(under policy: Policy) { writable = RunPath.writableFolders(of: policy, container: nil) }
 
-  /// The symbolic link for which no run would be granted this path: it lies in a folder that plugins may write to, under the policy or
-  /// an earlier one. nil: there is none.
-  package func first(on path: String) -> String? {
+  /// The symbolic link for which no run would be granted this path: it lies in a folder that plugins may write to. nil: there is none.
+  package func plantedLink(on path: String) -> String? {
     do throws(GrantWalk.Failure) {
       _ = try GrantWalk(writable: writable).open(path)
       return nil
     } catch {
       guard case .link(let name) = error else { return nil }
       return name
+    }
+  }
+
+  /// Whether it lies in a folder that plugins may write to, so that no run maps it as code.
+  package func holds(_ path: String) -> Bool {
+    do throws(GrantWalk.Failure) {
+      return try GrantWalk(writable: writable).open(path).isPlugins
+    } catch {
+      return false
     }
   }
 }

@@ -19,7 +19,22 @@ struct DenialRecorder {
     var count: Int
     var writes: Bool
     var mayHaveChanged: Bool
+    var namesLink: Bool
     var rule: String?
+
+    init(_ denial: RunReport.Denial, count: Int) {
+      self.count = count
+      (writes, mayHaveChanged) = (denial.writes, denial.mayHaveChanged)
+      (namesLink, rule) = (denial.namesLink, denial.rule)
+    }
+
+    mutating func add(_ denial: RunReport.Denial) {
+      count += 1
+      writes = writes || denial.writes
+      mayHaveChanged = mayHaveChanged || denial.mayHaveChanged
+      namesLink = namesLink && denial.namesLink
+      rule = rule ?? denial.rule
+    }
   }
 
   /// Of each wall; of files more, since a library may look for its own in hundreds of places.
@@ -48,12 +63,9 @@ struct DenialRecorder {
     countsByWall[denial.wall, default: 0] += 1
     feed?.tell { .denied(denial) }
     let key = Key(denial)
-    if let row = rows[key] {
-      rows[key] = Row(
-        count: row.count + 1, writes: row.writes || denial.writes,
-        mayHaveChanged: row.mayHaveChanged || denial.mayHaveChanged, rule: row.rule ?? denial.rule)
-    } else if makeRoom(for: denial.wall) {
-      rows[key] = Row(count: 1, writes: denial.writes, mayHaveChanged: denial.mayHaveChanged, rule: denial.rule)
+    if rows[key]?.add(denial) != nil { return }
+    if makeRoom(for: denial.wall) {
+      rows[key] = Row(denial, count: 1)
       order.append(key)
     } else {
       dropped += 1
@@ -67,8 +79,7 @@ struct DenialRecorder {
     countsByWall[denial.wall, default: 0] += max(denial.count - before, 0)
     guard before > 0 || makeRoom(for: denial.wall) else { return drop(denial.count) }
     if before == 0 { order.append(key) }
-    rows[key] = Row(
-      count: max(denial.count, before), writes: denial.writes, mayHaveChanged: denial.mayHaveChanged, rule: denial.rule)
+    rows[key] = Row(denial, count: max(denial.count, before))
   }
 
   private mutating func makeRoom(for wall: String) -> Bool {
@@ -85,7 +96,7 @@ struct DenialRecorder {
       rows[key].map { row in
         .init(
           wall: key.wall, operation: key.operation, target: key.target.text, path: key.path?.text, count: row.count,
-          writes: row.writes, mayHaveChanged: row.mayHaveChanged, rule: row.rule)
+          writes: row.writes, mayHaveChanged: row.mayHaveChanged, namesLink: row.namesLink, rule: row.rule)
       }
     }
   }

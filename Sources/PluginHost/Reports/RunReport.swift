@@ -145,6 +145,8 @@ public struct RunReport: Sendable {
     /// Whether `target` was read from memory that other threads of the plugin could change before the kernel read it, too: it
     /// may then have refused another path.
     public var mayHaveChanged = false
+    /// Whether each of the calls meant a symbolic link itself, and not what it leads to (lstat(2), O_NOFOLLOW, readlink(2)).
+    package var namesLink = false
     /// What of the policy denied it, as a policy of version 2 has it: without that the call would be decided as for others. A call
     /// that it denies by the name of a group stands there by its own. nil: no more than what holds for every plugin.
     public var rule: String?

@@ -31,6 +31,8 @@ struct NotifiedPaths {
     var path: String
     /// Whether that is because it would have been written, or was asked about for that.
     var writes: Bool
+    /// Whether a link at the end of the path was meant itself.
+    var namesLink = false
   }
 
   /// Nil: the plugin gets there.
@@ -49,7 +51,7 @@ struct NotifiedPaths {
       let source =
         first == argument ? nil : first.flatMap { self.path($0) }.map { view.destination(of: $0, followsLast: false) }
       let changes = view.wouldChange(path, by: name, flags: flags, to: source)
-      return Refusal(path: path, writes: changes || mode == SystemCalls.writing)
+      return Refusal(path: path, writes: changes || mode == SystemCalls.writing, namesLink: !followsLast)
     }
     let asks = mode.map { $0 & SystemCalls.writing != 0 } ?? false
     if name == "execve" { return interpreterRefused(of: path).map { Refusal(path: $0, writes: false) } }

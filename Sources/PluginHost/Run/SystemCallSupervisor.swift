@@ -265,7 +265,8 @@ final class SystemCallSupervisor {
     let isShared = hasThreads
     guard let refusal = isShared ? first : paths.refused(name, argument) else { return nil }
     var denial = RunReport.Denial(
-      wall: "files", operation: name, target: "", count: 1, writes: refusal.writes, mayHaveChanged: isShared)
+      wall: "files", operation: name, target: "", count: 1, writes: refusal.writes, mayHaveChanged: isShared,
+      namesLink: refusal.namesLink)
     denial.name(refusal.path)
     denials.record(denial)
     return denial

@@ -1,3 +1,4 @@
+internal import HostProtocol
 internal import PluginHost
 internal import Sandbox
 
@@ -44,6 +45,9 @@ struct GlobSearch {
     // As root, all of them have to fit a request.
     guard count + others.count <= GrantRoom.maxOfPolicy else {
       return recording.leave(glob.pattern.text, "it stands for \(all.count) paths, more than fit as root")
+    }
+    if policy.hasNetwork, let own = others.first(where: RunnerView.networkFiles.contains) {
+      return recording.leave(glob.pattern.text, "with hosts under 'network' it has \(own) of its own")
     }
     if let reason = reason(against: glob, others, access, machine) {
       return recording.leave(glob.pattern.text, reason)

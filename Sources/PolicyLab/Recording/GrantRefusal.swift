@@ -35,6 +35,11 @@ struct GrantRefusal {
     if real != path, let reason = RevealingFolder.rejectionReason(forReal: real) {
       return "no policy grants it: it \(reason)"
     }
+    // A run would mark it as plugins' for good, and others keep their files there.
+    let isReviewed = reviewed.contains { path.lies(in: $0) } || base.access(to: path) == .write
+    if access == .write, !isReviewed, machine.isOpenToAll(real) {
+      return "every user may write there, and it would be marked as plugins'; --allow \(path) grants it"
+    }
     return reason(named: path, access)
       ?? (real == path ? nil : reason(named: real, access).map { "it leads to \(real): \($0)" })
   }
@@ -60,7 +65,9 @@ struct GrantRefusal {
       return "as a whole it holds what other programs keep\(advice)"
     }
     if reviewed.contains(where: { path.lies(in: $0) }) { return nil }
-    if let held = Self.sensitive.first(where: { $0.lies(below: path) }) { return "as a whole it holds \(held)" }
+    if let held = Self.sensitive.first(where: { $0.lies(below: path) }) {
+      return "as a whole it holds \(held)" + (access == .list ? "; --allow \(path) grants the names in it" : "")
+    }
     guard let holder = Self.sensitive.first(where: { path.lies(in: $0) }) else { return nil }
     return "nothing in \(holder) is granted unless --allow, or the policy that recording starts from, names it"
   }

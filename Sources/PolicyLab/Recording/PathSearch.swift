@@ -14,6 +14,8 @@ struct PathSearch {
   private var replacedIn: Set<String> = []
   /// Folders that are listed for a link in them.
   private var foldersOfLinks: Set<String> = []
+  /// Folders in which it makes names for files that it has elsewhere, or takes them away for that.
+  private var movedIn: Set<String> = []
 
   init(base: Policy, bounds: PolicyRecorder.Bounds) {
     (self.base, self.bounds) = (base, bounds)
@@ -30,7 +32,8 @@ struct PathSearch {
     var used: Set<String> = []
     let plantedLink = machine.plantedLinks(policy)
     for denial in round.flatMap(\.denials) where denial.wall == "files" && !Self.isOfCode(denial) {
-      if denial.isQuestion {
+      let isReviewed = bounds.reviewed.contains { denial.target.lies(in: $0) }
+      if denial.isQuestion, !isReviewed {
         recording.mention("it asked whether it may write there, and may do without", denial)
         continue
       }
@@ -39,14 +42,23 @@ struct PathSearch {
         continue
       }
       guard let path = PolicyPath.named(denial.target),
-        let (place, access) = grant(for: denial, path, machine)
+        case (var place, let access)? = grant(for: denial, path, machine)
       else {
         recording.add(Self.whyNot(denial.target, machine), denial.target, denial)
         continue
       }
       if NetworkSearch.isOwn(place, under: policy) { continue }
       if access == .list, place != path { foldersOfLinks.insert(place) }
+      // On the way to what may be granted a folder is there with the names in that.
+      if access == .list, refusal.reason(for: place, access, machine) != nil,
+        let below = bounds.reviewed.filter({ $0.lies(below: place) }).sorted().first(where: {
+          machine.kind($0) == .folder
+        })
+      {
+        place = below
+      }
       if access == .write, place != path, machine.kind(path) != .absent { replacedIn.insert(place) }
+      if access == .write, place != path, Self.crossing.contains(denial.call) { movedIn.insert(place) }
       let isForNetwork = wantsHosts && RunnerView.networkFiles.contains(place)
       let reason =
         isForNetwork
@@ -75,7 +87,7 @@ struct PathSearch {
       if hasBeenThere.insert(place).inserted { found[place] = nil }
     }
     fold(&found, machine, policy, &recording)
-    var hasGrown = growCode(round, machine, plantedLink, &policy, &recording)
+    var hasGrown = growCode(round, machine, &policy, &recording)
     var followed: [(path: String, real: String)] = []
     // A folder before what it holds, which needs no line of its own then.
     for (path, access) in found.sorted(by: { $0.key < $1.key })
@@ -95,6 +107,7 @@ struct PathSearch {
     for (path, real) in followed { recording.follow(path, to: real) }
     hasGrown = hasGrown || !followed.isEmpty
     dropHeld(&policy, machine)
+    noteCrossing(policy, &recording)
     // One that is granted and still denied isn't the policy's to give.
     for (path, access) in found where !hasGrown && policy.access(to: path) >= access {
       recording.note = "\(path) is granted, and still denied"
@@ -113,6 +126,21 @@ struct PathSearch {
     policy.read.removeAll(where: isHeld)
     policy.write.removeAll(where: isHeld)
     return policy.grants.count < before
+  }
+
+  private static let crossing = SystemCalls.moves.union(["link", "linkat"])
+
+  /// Folders that are granted apart are mounts of their own, between which nothing is moved or linked (rename(2), EXDEV); no wall denies
+  /// that.
+  private func noteCrossing(_ policy: Policy, _ recording: inout Recording) {
+    let folders = movedIn.filter { policy.write.contains($0) }.sorted()
+    guard recording.note == nil, let first = folders.first,
+      let second = folders.dropFirst().first(where: { !$0.lies(in: first) })
+    else {
+      return
+    }
+    recording.note =
+      "it moves or links files, and \(first) and \(second) are granted apart: between them that fails with EXDEV; a policy that grants a folder which holds both lets it"
   }
 
   /// No run takes a name that leads through a link which a plugin may have made, as in a folder that may be written since.
@@ -175,13 +203,15 @@ struct PathSearch {
 
   /// Files whose code it wanted to map while it ran, and those that it wanted to execute.
   private func growCode(
-    _ round: [Observed], _ machine: PolicyRecorder.Machine, _ plantedLink: (String) -> String?,
-    _ policy: inout Policy, _ recording: inout Recording
+    _ round: [Observed], _ machine: PolicyRecorder.Machine, _ policy: inout Policy, _ recording: inout Recording
   ) -> Bool {
     let before = policy.libraries
+    let (plantedLink, isPlugins) = (machine.plantedLinks(policy), machine.isPlugins(policy))
     for denial in round.flatMap(\.denials) where wantsCode(denial) {
       guard let path = PolicyPath.named(denial.target), machine.kind(path) == .file else { continue }
-      if let reason = refusal.reason(for: path, .read, machine) ?? Self.planted(path, plantedLink, machine) {
+      if let reason = refusal.reason(for: path, .read, machine) ?? Self.planted(path, plantedLink, machine)
+        ?? (isPlugins(path) ? Remedy.codeOfPlugins : nil)
+      {
         recording.add(.refused(reason), path, denial)
       } else {
         recording.add(.granted, path, denial)
@@ -226,7 +256,7 @@ struct PathSearch {
     for denial: Observed.Denial, _ path: String, _ machine: PolicyRecorder.Machine
   ) -> (String, PathAccess)? {
     // By the link's own name a plugin has what it leads to.
-    if bounds.grantsLists, SystemCalls.linkReaders.contains(denial.call), machine.isLink(path),
+    if bounds.grantsLists, denial.meansLink, machine.isLink(path),
       let folder = Self.parent(of: path)
     {
       return (folder, .list)
@@ -267,9 +297,9 @@ struct PathSearch {
   /// Of two files of which the second is only tried where the first isn't there, both were asked for.
   func dropUnused(_ round: [Observed], _ policy: inout Policy, _ recording: Recording) {
     let grants = policy.grants
-    // Whether a folder is a link was asked on the way to what lies in it: it is there for that.
+    // Whether a folder is there, or a link, was asked on the way to what lies in it: it is there for that.
     policy.list.removeAll { folder in
-      !base.list.contains(folder) && !foldersOfLinks.contains(folder) && recording.isOnlyAskedForLink(folder)
+      !base.list.contains(folder) && !foldersOfLinks.contains(folder) && recording.isOnlyAskedForPresence(folder)
         && grants.contains { $0.lies(below: folder) }
     }
     let known = round.compactMap(\.usedGrants)

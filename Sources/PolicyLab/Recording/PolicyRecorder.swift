@@ -22,6 +22,10 @@ package struct PolicyRecorder {
     package var isLink: (String) -> Bool = { _ in false }
     /// Under a policy, the link on the way to a path that a plugin may have put there; nil: there is none.
     package var plantedLinks: (Policy) -> (String) -> String? = { _ in { _ in nil } }
+    /// Under a policy, whether a path lies in a folder that plugins may write to.
+    package var isPlugins: (Policy) -> (String) -> Bool = { _ in { _ in false } }
+    /// Whether it is a folder that every user may write to.
+    package var isOpenToAll: (String) -> Bool = { _ in false }
     /// The names by which the kernel comes from a path to what it leads to, one link after the other.
     package var hops: (String) -> [String]
     /// What a pattern stands for; nil: more than a policy can have.

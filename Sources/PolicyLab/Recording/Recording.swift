@@ -123,9 +123,10 @@ package struct Recording: Sendable {
     }
   }
 
-  /// Whether a path was only asked where it leads, if it is a link.
-  func isOnlyAskedForLink(_ path: String) -> Bool {
-    needs[path].map { $0.calls.keys.allSatisfy(SystemCalls.linkReaders.contains) } ?? false
+  /// Whether of a folder was only asked whether it is there, or a link, if only by making it.
+  func isOnlyAskedForPresence(_ path: String) -> Bool {
+    let asking = SystemCalls.looks.union(["mkdir", "mkdirat"])
+    return needs[path].map { $0.calls.keys.allSatisfy(asking.contains) } ?? false
   }
 
   /// Its caller stopped it.
