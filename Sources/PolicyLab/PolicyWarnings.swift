@@ -1,5 +1,4 @@
 internal import Basics
-internal import Glibc
 internal import HostProtocol
 internal import LinuxSystem
 package import PluginHost
@@ -46,9 +45,7 @@ package enum PolicyWarnings {
       machine.real = { path in (try? Files.real(path)) ?? path }
       machine.plantedLinks = { policy in PluginReach(under: policy).plantedLink }
       machine.isPlugins = { policy in PluginReach(under: policy).holds }
-      machine.isOpenToAll = { path in
-        (try? Files.identity(of: path)).map { $0.isDirectory && $0.mode & S_IWOTH != 0 } ?? false
-      }
+      machine.isOpenToAll = PolicyPath.isOpenToAll
       return machine
     }
   }

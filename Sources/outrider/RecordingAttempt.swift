@@ -82,9 +82,7 @@ struct RecordingAttempt {
     machine.isLink = { Files.link($0) != nil }
     machine.plantedLinks = { policy in PluginReach(under: policy).plantedLink }
     machine.isPlugins = { policy in PluginReach(under: policy).holds }
-    machine.isOpenToAll = { path in
-      (try? Files.identity(of: path)).map { $0.isDirectory && $0.mode & S_IWOTH != 0 } ?? false
-    }
+    machine.isOpenToAll = PolicyPath.isOpenToAll
     machine.isDevice = { path in (try? Files.identity(of: path))?.isDevice ?? false }
     return machine
   }
