@@ -86,8 +86,6 @@ let package = Package(
     // Floor 0: C.
     .target(name: "CExtension", cSettings: strictC),
     .target(name: "CLinux", cSettings: strictC),
-    // What the runner's program defines in place of the C library, for everything that is loaded into it.
-    .target(name: "CRunnerLibc", dependencies: ["CLinux"], cSettings: strictC),
     .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -171,14 +169,18 @@ let package = Package(
       ],
       swiftSettings: strict),
     // The host for C: its header, and what is behind it.
-    .target(name: "COutrider", cSettings: strictC),
+    .target(name: "COutrider", exclude: ["exports.map"], cSettings: strictC),
     .target(
       name: "OutriderC",
       dependencies: ["Basics", "COutrider", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML"],
       swiftSettings: strict,
       // Where Examples/embed-c/install puts Swift's runtime.
+      // Nothing but what the header declares can be found, or be taken from somebody else's library, in a program that loads it.
       linkerSettings: [
-        .unsafeFlags(["-Xlinker", "-soname", "-Xlinker", "liboutrider.so.1", "-Xlinker", "-rpath=$ORIGIN/outrider"])
+        .unsafeFlags([
+          "-Xlinker", "-soname", "-Xlinker", "liboutrider.so.1", "-Xlinker", "-rpath=$ORIGIN/outrider", "-Xlinker",
+          "--version-script=\(Context.packageDirectory)/Sources/COutrider/exports.map",
+        ])
       ]),
     // Loaded by the fork server before its first fork, so that every runner shares the pages.
     .target(name: "Preload", swiftSettings: strict),
@@ -192,7 +194,7 @@ let package = Package(
       ],
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
-    .executableTarget(name: "outrider-runner", dependencies: ["CRunnerLibc", "RunnerKit"], swiftSettings: strict),
+    .executableTarget(name: "outrider-runner", dependencies: ["CLinux", "RunnerKit"], cSettings: strictC),
     // An executable that a library depends on is built with it, beside the program that is linked.
     .target(name: "BuildsRunner", dependencies: ["outrider-runner"], swiftSettings: strict),
     .executableTarget(

@@ -79,7 +79,7 @@ package struct SpawnRequest: Sendable, Equatable {
     /// What the runner's view has as /etc/hosts (hosts(5)).
     package var hosts: String
 
-    /// Where the runner's own `socketpair` connects its pairs, at a listener that the plugin keeps (rl_socketpair.h).
+    /// Where the runner's own `socketpair` connects its pairs, at a listener that the plugin keeps (socketpair.h of the runner).
     package static let pairing = Place(address: [127, 77, 255, 254], port: 1)
     /// Where the host answers for names that `hosts` hasn't, over TCP.
     package static let resolver = Place(address: [127, 77, 255, 253], port: 53)

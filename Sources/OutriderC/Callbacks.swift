@@ -16,14 +16,26 @@ final class HeldCallback: Sendable {
   }
 
   func waitForCalls() { running.wait() }
+
+  /// Afterwards its function and context are their owner's again, unless it is the function itself that frees them.
+  func free() {
+    let release = { @Sendable [self] in (try? await plugin.release(callback)) != nil }
+    let isReleased = wait(for: release)
+    running.end()
+    // A function that the plugin waits for can't have it let go of the number: that is done when the call is over. Where the plugin
+    // has ended, nothing is left to do.
+    if !isReleased { Task.detached { _ = await release() } }
+    running.wait()
+  }
 }
 
 /// Calls of one function that are under way: a run may end while one is, and its context is in use until it returns.
 final class RunningCalls: Sendable {
   private let group = DispatchGroup()
   private let threads = Mutex<[pthread_t]>([])
+  private let hasEnded = Atomic(false)
 
-  func run<Value>(_ body: () throws -> Value) rethrows -> Value {
+  func run<Value>(_ body: () throws -> Value) throws -> Value {
     let thread = pthread_self()
     group.enter()
     threads.withLock { $0.append(thread) }
@@ -33,8 +45,15 @@ final class RunningCalls: Sendable {
       }
       group.leave()
     }
+    // Asked once it counts as under way: who frees the function waits for it, or it sees that.
+    guard !hasEnded.load(ordering: .sequentiallyConsistent) else {
+      throw AnswerError(description: "the callback was freed")
+    }
     return try body()
   }
+
+  /// No call begins from now on.
+  func end() { hasEnded.store(true, ordering: .sequentiallyConsistent) }
 
   /// Not for itself, where it is called by such a function.
   func wait() {
@@ -60,15 +79,21 @@ private struct Function: @unchecked Sendable {
   let signature: CallbackSignature
   let plugin: UInt64
   let running = RunningCalls()
+  private let executor = WaitingExecutor()
+
+  /// Calls it on a thread that may wait.
+  func answer(_ values: [CallValue]) async throws -> CallArgument {
+    try await withTaskExecutorPreference(executor) { try call(values) }
+  }
 
   /// Calls it, with room for what it fills.
-  func answer(_ values: [CallValue]) throws -> CallArgument {
+  private func call(_ values: [CallValue]) throws -> CallArgument {
     let arguments = Values(values)
     let filled = signature.arguments.indices.filter { signature.arguments[$0].isFilled }
     let capacities = signature.capacities(of: values)
     for (index, capacity) in zip(filled, capacities) { arguments.makeRoom(capacity, at: index) }
     var result = outrider_value()
-    let status = running.run { address(context, arguments.start, arguments.count, &result) }
+    let status = try running.run { address(context, arguments.start, arguments.count, &result) }
     guard status == 0 else { throw AnswerError(description: "the callback failed with status \(status)") }
     var reader = Arguments(of: plugin)
     guard let returned = reader.read(&result, 1)?.first else {
@@ -110,7 +135,7 @@ public func register(
   }
   let called = Function(address: function, context: context, signature: form, plugin: found.identity)
   return finish(error) { () async throws(HostError) in
-    try await found.register(text) { values in try called.answer(values) }
+    try await found.register(text) { values in try await called.answer(values) }
   } then: {
     callback.pointee = callbacks.add(HeldCallback(found, $0, called.running))
   }
@@ -119,11 +144,5 @@ public func register(
 /// Releases a callback: `outrider_callback_free` of outrider.h, which has the parameters, results and errors.
 @_cdecl("outrider_callback_free")
 public func freeCallback(_ callback: OpaquePointer?) {
-  guard let found = callbacks.remove(callback) else { return }
-  // It goes with its plugin as well.
-  _ = finish(nil) { () async throws(HostError) in
-    try await found.plugin.release(found.callback)
-  } then: { _ in
-  }
-  found.waitForCalls()
+  callbacks.remove(callback)?.free()
 }

@@ -68,9 +68,8 @@ public func read(
 @_cdecl("outrider_memory_free")
 public func freeMemory(_ memory: OpaquePointer?) {
   guard let found = memories.remove(memory) else { return }
-  // It goes with its plugin as well.
-  _ = finish(nil) { () async throws(HostError) in
-    try await found.plugin.free(found.memory)
-  } then: { _ in
-  }
+  let free = { @Sendable in (try? await found.plugin.free(found.memory)) != nil }
+  // A function that the plugin waits for can't have it free anything: that is done when the call is over. Where the plugin has ended,
+  // nothing is left to do.
+  if !wait(for: free) { Task.detached { _ = await free() } }
 }

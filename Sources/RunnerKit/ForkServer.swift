@@ -28,7 +28,7 @@ public struct ForkServer {
     var pidfd: Int32
   }
 
-  /// Runs until the host goes. `arguments`: `--cold` keeps no runner ready; `--preload PATH` names a library to load first;
+  /// Runs until the host goes. `arguments`, without the program's name: `--cold` keeps no runner ready; `--preload PATH` names a library to load first;
   /// `--bare` enters no namespace, for the baseline that a benchmark compares with; `--without-NAME` leaves one out.
   public static func main(_ arguments: [String]) -> Never {
     guard fcntl(hostSocket, F_GETFD) >= 0 else {

@@ -10,7 +10,7 @@ enum Runner {
   static let service: Int32 = 4
   /// Until it has been handed over.
   private static let meters: Int32 = 5
-  /// RL_PAIRING_DESCRIPTOR: once the meters are gone, where there is a network.
+  /// PAIRING_DESCRIPTOR of socketpair.h: once the meters are gone, where there is a network.
   private static let pairing: Int32 = 5
 
   /// Touches once, in the server, what every runner would otherwise touch for the first time after its fork.

@@ -298,6 +298,107 @@ import Testing
     #expect(python.status == 0 && python.output.hasPrefix("wallTimeExceeded"), "\(python)")
   }
 
+  @Test(
+    "a function that a plugin waits for is refused what it asks of that plugin, and answered by others",
+    .timeLimit(.minutes(1)))
+  func waitedFor() throws {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      "int callit(int (*f)(int), int x) { return f(x); }\nint twice(int (*f)(int), int x) { return f(x) + f(x); }\nint same(int x) { return x; }",
+      "-w -o calls.so", in: folder)
+    let source = """
+      #include <outrider.h>
+      #include <assert.h>
+      #include <pthread.h>
+      #include <stdio.h>
+      #include <stdlib.h>
+      #include <string.h>
+      #include <unistd.h>
+      static outrider_host *host;
+      static outrider_plugin *other;
+      static pthread_barrier_t all_wait;
+      struct place { outrider_plugin *plugin; outrider_callback *callback; outrider_memory *memory; int calls; };
+      static int call(outrider_plugin *plugin, const char *symbol, outrider_callback *callback, int64_t *value, char **error) {
+        outrider_value arguments[] = {{.kind = OUTRIDER_CALLBACK, .callback = callback}, {.kind = OUTRIDER_SIGNED, .signed_value = *value}};
+        outrider_reply *reply = NULL;
+        int status = outrider_call(plugin, symbol, "i32(callback,i32)", arguments, 2, 20, &reply, error);
+        if (!status) *value = outrider_reply_value(reply).signed_value;
+        outrider_reply_free(reply);
+        return status;
+      }
+      /* Asks its own plugin, which refuses, and then another one, which many ask at the same time. */
+      static int asks(void *context, outrider_value *arguments, size_t count, outrider_value *result) {
+        struct place *place = context;
+        char *error = NULL, byte;
+        outrider_callback *further = NULL;
+        outrider_memory *memory = NULL;
+        outrider_value absolute = {.kind = OUTRIDER_SIGNED, .signed_value = -arguments[0].signed_value};
+        outrider_reply *reply = NULL;
+        assert(outrider_call(place->plugin, "callit", "i32(pointer,i32)", (outrider_value[]){{0}, {.kind = OUTRIDER_SIGNED}}, 2, 0, NULL, &error) == OUTRIDER_USAGE);
+        assert(strstr(error, "waits for the callback"));
+        outrider_text_free(error);
+        assert(outrider_allocate(place->plugin, 8, &memory, NULL) == OUTRIDER_USAGE);
+        assert(outrider_read(place->memory, 0, &byte, 1, NULL) == OUTRIDER_USAGE);
+        assert(outrider_register(place->plugin, "i32(i32)", asks, context, &further, NULL) == OUTRIDER_USAGE);
+        pthread_barrier_wait(&all_wait);
+        assert(outrider_call(other, "abs", "i32(i32)", &absolute, 1, 0, &reply, NULL) == OUTRIDER_OK);
+        *result = outrider_reply_value(reply);
+        outrider_reply_free(reply);
+        return 0;
+      }
+      /* Frees itself, and what its plugin has. */
+      static int frees(void *context, outrider_value *arguments, size_t count, outrider_value *result) {
+        struct place *place = context;
+        place->calls++;
+        outrider_memory_free(place->memory);
+        outrider_callback_free(place->callback);
+        *result = arguments[0];
+        return 0;
+      }
+      static void *one(void *number) {
+        struct place place = {0};
+        int64_t value = 40 + *(int *)number;
+        assert(outrider_load(host, "./calls.so", NULL, &place.plugin, NULL) == OUTRIDER_OK);
+        assert(outrider_allocate(place.plugin, 8, &place.memory, NULL) == OUTRIDER_OK);
+        assert(outrider_register(place.plugin, "i32(i32)", asks, &place, &place.callback, NULL) == OUTRIDER_OK);
+        assert(call(place.plugin, "callit", place.callback, &value, NULL) == OUTRIDER_OK);
+        assert(value == 40 + *(int *)number);
+        outrider_callback_free(place.callback);
+        assert(outrider_register(place.plugin, "i32(i32)", frees, &place, &place.callback, NULL) == OUTRIDER_OK);
+        char *error = NULL;
+        assert(call(place.plugin, "twice", place.callback, &value, &error) == OUTRIDER_FAILED);
+        assert(place.calls == 1 && strstr(error, "freed"));
+        outrider_text_free(error);
+        outrider_value seven = {.kind = OUTRIDER_SIGNED, .signed_value = 7};
+        assert(outrider_call(place.plugin, "same", "i32(i32)", &seven, 1, 0, NULL, NULL) == OUTRIDER_OK);
+        outrider_plugin_free(place.plugin);
+        return NULL;
+      }
+      int main(void) {
+        /* More than the processors' threads, on which tasks run. */
+        int count = (int)sysconf(_SC_NPROCESSORS_ONLN) + 2, numbers[count];
+        pthread_t threads[count];
+        assert(pthread_barrier_init(&all_wait, NULL, (unsigned)count) == 0);
+        host = outrider_host_new(NULL, NULL);
+        assert(outrider_load(host, "libc.so.6", NULL, &other, NULL) == OUTRIDER_OK);
+        for (int i = 0; i < count; i++) {
+          numbers[i] = i;
+          assert(pthread_create(&threads[i], NULL, one, &numbers[i]) == 0);
+        }
+        for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
+        outrider_plugin_free(other);
+        outrider_host_free(host);
+        puts("answered");
+        return 0;
+      }
+      """
+    try source.write(toFile: "\(folder)/waited.c", atomically: true, encoding: .utf8)
+    try Self.compile("\(folder)/waited.c", "cc -std=gnu11 -w", in: folder)
+    let end = try Workspace.run(["-c", "cd '\(folder)' && ./program"], program: "/bin/bash")
+    #expect(end.status == 0 && end.output == "answered\n", "\(end)")
+  }
+
   @Test("memory and callbacks are bounded, and refused once they are freed") func held() throws {
     let folder = try Self.installed()
     defer { try? FileManager.default.removeItem(atPath: folder) }

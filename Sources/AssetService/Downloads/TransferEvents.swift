@@ -114,10 +114,10 @@ final class TransferEvents {
     }
   }
 
-  /// What has no size was let in before the first launch on condition that it keeps to the allowance (B63): it fails where
-  /// that ends. Returns whether it did.
+  /// What has no size was let in before the first launch on condition that it keeps to the allowance (B63). What has one has that
+  /// reserved, and asks for more only where it was too small. Either fails where the allowance ends. Returns whether it did.
   private func exceedsAllowance(_ app: String, _ unique: String) -> Bool {
-    guard let value = downloads[app]?[unique]?.value, value.fileSize == nil, !value.isManifest,
+    guard let value = downloads[app]?[unique]?.value, !value.isManifest,
       decider.core.apps[app]?.restrictions.isActive == true
     else { return false }
     let failure = Failure.framework(

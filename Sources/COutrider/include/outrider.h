@@ -123,8 +123,8 @@ void outrider_memory_free(outrider_memory *memory);
 /* A function that a plugin calls. `arguments` are valid until it returns. Where the signature has out(N) or `out T`, the argument
    is OUTRIDER_ROOM: what is written to `room` comes to the plugin, `count` bytes of it: set that to less, or to 0 for nothing.
    `result` is OUTRIDER_NULL, for void, until it is set. It returns 0; for anything else the plugin is given 0, and the call that is
-   under way fails. It is called on a thread of this library's, one at a time for each plugin, and mustn't call the plugin that
-   called it. */
+   under way fails. It is called on a thread of this library's, one at a time for each plugin. It may call other plugins; the one
+   that called it waits for it, and what is asked of that fails with OUTRIDER_USAGE. */
 typedef int (*outrider_function)(void *context, outrider_value *arguments, size_t count, outrider_value *result);
 
 /* Registers a function, `signature` RETURN(ARGUMENTS): arguments are numbers, pointer, handle, cstring, &T, `out T`, and bytes(N),
@@ -135,7 +135,7 @@ int outrider_register(
   char **error);
 
 /* Waits for calls that are under way, also where the run has ended meanwhile, and then releases it; it goes with its plugin in any
-   case. A function that frees itself isn't waited for. */
+   case. A function that frees itself isn't waited for, and isn't called again. */
 void outrider_callback_free(outrider_callback *callback);
 
 /* Ends the plugin's process, unless it has ended, and returns everything that is known about the run as a JSON object: outcome,

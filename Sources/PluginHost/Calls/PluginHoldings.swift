@@ -205,6 +205,12 @@ struct PluginHoldings: Sendable {
     return block.address
   }
 
+  /// Holds again what `remove` took away: it wasn't freed.
+  mutating func restore(_ memory: PluginMemory, at address: UInt64) {
+    blocks[memory.number] = Block(address: address, count: memory.byteCount)
+    bytes += memory.byteCount
+  }
+
   private func block(_ memory: PluginMemory) throws(Refusal) -> Block {
     guard memory.plugin == plugin else { throw Refusal(description: "\(memory) belongs to another plugin") }
     guard let block = blocks[memory.number] else { throw Refusal(description: "\(memory) has been freed") }

@@ -114,7 +114,12 @@ extension Plugin {
   ///   `.cancelled` as `call`.
   public func free(_ memory: PluginMemory) async throws(HostError) {
     let address = try held { (holdings) throws(PluginHoldings.Refusal) in try holdings.remove(memory) }
-    _ = try await own(.free, [.pointer(address)])
+    do throws(HostError) {
+      _ = try await own(.free, [.pointer(address)])
+    } catch {
+      holdings.withLock { $0.restore(memory, at: address) }
+      throw error
+    }
   }
 
   /// Forgets a handle: from then on it is refused. The plugin isn't told; what the handle stands for has to be closed by a function

@@ -24,7 +24,7 @@ struct AppsCommand: AsyncParsableCommand {
     do {
       let service = try await ServiceOperator.connect(try service.place())
       let apps = try await service.apps(id)
-      if let id, apps.isEmpty { throw Failure(66, "no app \(id) is installed; outrider apps lists those that are") }
+      try await service.expect(id, toHave: apps)
       if json {
         try Output.json(apps)
       } else if id != nil {

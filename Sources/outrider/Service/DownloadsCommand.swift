@@ -37,6 +37,9 @@ struct DownloadsListCommand: AsyncParsableCommand {
         outrider downloads com.example.sessions --watch
         outrider downloads --json
         outrider downloads list --fetch --state ~/jobs
+
+      EXIT STATUS
+        66   no such app is installed, and none of its downloads is kept
       """)
 
   @Argument(help: ArgumentHelp("An app's identifier; otherwise those of all apps.", valueName: "id"), completion: .apps)
@@ -62,7 +65,9 @@ struct DownloadsListCommand: AsyncParsableCommand {
       if watch {
         try await DownloadsWatch(place: place, app: id, isJSON: json).run()
       } else {
-        let downloads = try await ServiceOperator.connect(place).downloads(id)
+        let service = try await ServiceOperator.connect(place)
+        let downloads = try await service.downloads(id)
+        try await service.expect(id, toHave: downloads)
         if json {
           try Output.json(downloads)
         } else if downloads.isEmpty {

@@ -33,9 +33,7 @@ struct LaunchCommand: AsyncParsableCommand {
     do {
       let place = try service.place()
       let service = try await ServiceOperator.connect(place)
-      guard let app = try await service.apps(id).first else {
-        throw Failure(66, "no app \(id) is installed; outrider apps lists those that are")
-      }
+      let app = try await service.app(id)
       try await waitAtGate(place, app)
       var ticket: LaunchTicket?
       while ticket == nil { ticket = try await self.ticket(place, app) }

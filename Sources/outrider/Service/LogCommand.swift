@@ -17,6 +17,9 @@ struct LogCommand: AsyncParsableCommand {
         outrider log
         outrider log com.example.sessions --follow
         outrider log --limit 1000 --json
+
+      EXIT STATUS
+        66   no such app is installed, and nothing is kept of one
       """)
 
   @Argument(help: ArgumentHelp("An app's identifier; otherwise all of it.", valueName: "id"), completion: .apps)
@@ -36,7 +39,9 @@ struct LogCommand: AsyncParsableCommand {
       if follow {
         try await printAll(place)
       } else {
-        let lines = try await ServiceOperator.connect(place).log(id, limit: limit)
+        let service = try await ServiceOperator.connect(place)
+        let lines = try await service.log(id, limit: limit)
+        try await service.expect(id, toHave: lines)
         if json { try Output.json(lines) } else { for line in lines { Output.line(LogText.line(line)) } }
         if lines.isEmpty, !json {
           Output.note("nothing has happened yet\(id.map { " to \(Printable.text($0))" } ?? "")")

@@ -14,6 +14,9 @@ struct RunsCommand: AsyncParsableCommand {
         outrider runs
         outrider runs com.example.sessions --limit 5
         outrider runs com.example.sessions --json
+
+      EXIT STATUS
+        66   no such app is installed, and none of its runs is kept
       """)
 
   @Argument(help: ArgumentHelp("An app's identifier; otherwise those of all apps.", valueName: "id"), completion: .apps)
@@ -30,6 +33,7 @@ struct RunsCommand: AsyncParsableCommand {
     do {
       let service = try await ServiceOperator.connect(try service.place())
       let runs = try await service.runs(id, limit: limit)
+      try await service.expect(id, toHave: runs)
       if json {
         try Output.json(runs)
       } else if runs.isEmpty {

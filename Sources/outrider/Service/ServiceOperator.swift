@@ -1,3 +1,4 @@
+internal import AssetModel
 internal import Foundation
 internal import ServiceClient
 internal import ServiceProtocol
@@ -83,6 +84,19 @@ struct ServiceOperator: Sendable {
     let reply = try await ask(.apps(app: app))
     guard case .apps(let apps) = reply else { throw Self.unexpected(reply) }
     return apps
+  }
+
+  /// - Throws: With EX_NOINPUT of sysexits.h for an app that isn't installed.
+  func app(_ id: String) async throws -> AppSummary {
+    guard let app = try await apps(id).first else {
+      throw Failure(66, "no app \(Printable.text(id)) is installed; outrider apps lists those that are")
+    }
+    return app
+  }
+
+  /// A list of an app's that is empty says nothing of whether there is such an app: a misspelt name would look like one that has none.
+  func expect(_ app: String?, toHave list: some Collection) async throws {
+    if let app, list.isEmpty { _ = try await self.app(app) }
   }
 
   func downloads(_ app: String?) async throws -> [DownloadSummary] {

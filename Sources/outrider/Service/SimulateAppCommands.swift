@@ -21,9 +21,7 @@ struct SimulationTarget: ParsableArguments {
       // First, so that a short run isn't missed.
       _ = try await service.ask(.watch(app: id))
       let run = try await run(of: request, service, ended)
-      guard let app = try await service.apps(id).first else {
-        throw Failure(66, "no app \(id) is installed; outrider apps lists those that are")
-      }
+      let app = try await service.app(id)
       if json {
         try Output.json(AppReport(app: app, run: run))
       } else {

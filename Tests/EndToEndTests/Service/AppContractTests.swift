@@ -13,7 +13,7 @@ import Testing
   private static func world(_ configure: (inout OriginConfiguration) -> Void = { _ in }) throws -> ServiceWorld {
     let world = try ServiceWorld(configure)
     world.publish(["talk": 1000])
-    for path in ["/app", "/extension", "/large", "/later"] {
+    for path in ["/app", "/extension", "/large", "/small", "/later"] {
       world.origin.set(path, Resource(.pseudoRandom(seed: 3, count: 1000)))
     }
     return world
@@ -102,14 +102,16 @@ import Testing
     #expect(run.downloads.accepted == 1 && run.downloads.rejected.map(\.code) == [109], "\(run.downloads)")
   }
 
-  @Test("before the first launch a download of unknown size fails where the allowance ends (B63)")
-  func beyond() async throws {
+  @Test(
+    "before the first launch a download fails where the allowance ends, of unknown size or larger than it said (B63)",
+    arguments: ["large", "small"])
+  func beyond(name: String) async throws {
     let world = try Self.world()
-    world.origin.set("/large", Resource(.pseudoRandom(seed: 3, count: 6 << 20)))
+    world.origin.set("/\(name)", Resource(.pseudoRandom(seed: 3, count: 6 << 20)))
     try await Self.install(world, allowance: 2 << 20)
-    let told = world.container + "/large BAErrorDomain 204"
+    let told = world.container + "/\(name) BAErrorDomain 204"
     try await world.wait("the extension is told") { FileManager.default.fileExists(atPath: told) }
-    #expect(try await world.downloads().allSatisfy { $0.identifier != "large" || $0.state == "failed" })
+    #expect(try await world.downloads().allSatisfy { $0.identifier != name || $0.state == "failed" })
   }
 
   @Test("a service starts again with downloads that wait for another attempt") func restarts() async throws {
@@ -150,7 +152,10 @@ import Testing
             applicationGroupIdentifier: group, priority: .default)
         }
         switch request {
-        case .install: return [make("extension", essential: true), unsized(base.appending(path: "large"))]
+        case .install:
+          return [
+            make("extension", essential: true), make("small", essential: false), unsized(base.appending(path: "large")),
+          ]
         case .periodic: return [make("wrong", essential: true), make("later", essential: false)]
         default: return []
         }

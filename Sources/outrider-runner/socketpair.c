@@ -1,4 +1,4 @@
-#include "rl_socketpair.h"
+#include "socketpair.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,8 +14,8 @@ enum { flags = SOCK_CLOEXEC | SOCK_NONBLOCK };
 
 static int is_pairing(struct sockaddr_in *place) {
     socklen_t length = sizeof *place;
-    return getsockname(RL_PAIRING_DESCRIPTOR, (struct sockaddr *)place, &length) == 0 && place->sin_family == AF_INET &&
-           ntohl(place->sin_addr.s_addr) == RL_PAIRING_ADDRESS && ntohs(place->sin_port) == RL_PAIRING_PORT;
+    return getsockname(PAIRING_DESCRIPTOR, (struct sockaddr *)place, &length) == 0 && place->sin_family == AF_INET &&
+           ntohl(place->sin_addr.s_addr) == PAIRING_ADDRESS && ntohs(place->sin_port) == PAIRING_PORT;
 }
 
 static int give_up(int descriptor) {
@@ -30,7 +30,7 @@ static int accept_from(in_port_t port, int type) {
     for (;;) {
         struct sockaddr_in peer = {0};
         socklen_t length = sizeof peer;
-        int end = accept4(RL_PAIRING_DESCRIPTOR, (struct sockaddr *)&peer, &length, type & flags);
+        int end = accept4(PAIRING_DESCRIPTOR, (struct sockaddr *)&peer, &length, type & flags);
         if (end < 0 || peer.sin_port == port) return end;
         close(end);
     }

@@ -1,5 +1,5 @@
-#ifndef RL_THREAD_H
-#define RL_THREAD_H
+#ifndef THREAD_H
+#define THREAD_H
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-#ifndef RL_SENDFILE_H
-#define RL_SENDFILE_H
+#ifndef SENDFILE_H
+#define SENDFILE_H
 
 #include <sys/types.h>
 

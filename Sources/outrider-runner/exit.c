@@ -1,4 +1,4 @@
-#include "rl_exit.h"
+#include "exit.h"
 
 #include <dlfcn.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-#include "rl_thread.h"
+#include "thread.h"
 
 #include <dlfcn.h>
 #include <errno.h>

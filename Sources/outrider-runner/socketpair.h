@@ -1,11 +1,11 @@
-#ifndef RL_SOCKETPAIR_H
-#define RL_SOCKETPAIR_H
+#ifndef SOCKETPAIR_H
+#define SOCKETPAIR_H
 
 /* Where a runner that has a network keeps a listener of its own namespace, and what that listens to. The runner puts it there before
    its walls close. */
-#define RL_PAIRING_DESCRIPTOR 5
-#define RL_PAIRING_ADDRESS 0x7f4dfffeu /* 127.77.255.254 */
-#define RL_PAIRING_PORT 1
+#define PAIRING_DESCRIPTOR 5
+#define PAIRING_ADDRESS 0x7f4dfffeu /* 127.77.255.254 */
+#define PAIRING_PORT 1
 
 /* socketpair(2), for what is loaded into a runner. Connected Unix sockets carry descriptors, which no limit of the plugin's counts
    while they are on their way, so the call itself is refused. Where the run has a network, a pair of SOCK_STREAM is two ends of a TCP

@@ -1,4 +1,4 @@
-#include "rl_sendfile.h"
+#include "sendfile.h"
 
 #include <unistd.h>
 

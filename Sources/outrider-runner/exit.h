@@ -1,5 +1,5 @@
-#ifndef RL_EXIT_H
-#define RL_EXIT_H
+#ifndef EXIT_H
+#define EXIT_H
 
 /* exit(3), _exit(2) and quick_exit(3), for what is loaded into a runner: its host is told who called them. Libraries end the process
    that they are in where they know no other way, as libjpeg does. */

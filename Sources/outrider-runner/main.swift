@@ -1,3 +1,0 @@
-import RunnerKit
-
-ForkServer.main(CommandLine.arguments)
