@@ -86,6 +86,8 @@ let package = Package(
     // Floor 0: C.
     .target(name: "CExtension", cSettings: strictC),
     .target(name: "CLinux", cSettings: strictC),
+    // What the programs of this package define in place of the C library.
+    .target(name: "CDispatch", dependencies: ["CLinux"], cSettings: strictC),
     .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -188,8 +190,10 @@ let package = Package(
     .executableTarget(
       name: "outrider",
       dependencies: [
-        "AppBundles", "AssetModel", "AssetService", "AssetStore", "Basics", "DevelopmentOrigin", "Downloads", "Hashing",
-        "HostProtocol", "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient", "ServiceProtocol",
+        "AppBundles", "AssetModel", "AssetService", "AssetStore", "Basics", "CDispatch", "DevelopmentOrigin",
+        "Downloads",
+        "Hashing", "HostProtocol", "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient",
+        "ServiceProtocol",
         "StrictYAML", argumentParser,
       ],
       swiftSettings: strict,
@@ -198,7 +202,7 @@ let package = Package(
     // An executable that a library depends on is built with it, beside the program that is linked.
     .target(name: "BuildsRunner", dependencies: ["outrider-runner"], swiftSettings: strict),
     .executableTarget(
-      name: "outriderd", dependencies: ["AssetService", "LinuxSystem", "ServiceProtocol", argumentParser],
+      name: "outriderd", dependencies: ["AssetService", "CDispatch", "LinuxSystem", "ServiceProtocol", argumentParser],
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     // Tests. Without the strict settings: they hold samples of what others write.
@@ -251,7 +255,7 @@ let package = Package(
     .executableTarget(name: "kill-at-call", path: "Tests/KillAtCall", cSettings: strictC),
     // A fetch of several files in a process that runs out of descriptors.
     .executableTarget(
-      name: "starved-fetch", dependencies: ["AssetModel", "AssetStore", "Downloads", "LinuxSystem"],
+      name: "starved-fetch", dependencies: ["AssetModel", "AssetStore", "CDispatch", "Downloads", "LinuxSystem"],
       path: "Tests/StarvedFetch"),
     // Run by Examples/benchmark-downloads.
     .executableTarget(

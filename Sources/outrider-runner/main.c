@@ -2,6 +2,6 @@
    and no library: a program that embeds the host is linked with the libraries of the runner that it builds, and keeps its own. */
 
 /* RunnerKit's. */
-_Noreturn void outrider_runner_main(int count, char **arguments);
+_Noreturn void ol_runner_main(int count, char **arguments);
 
-int main(int count, char **arguments) { outrider_runner_main(count, arguments); }
+int main(int count, char **arguments) { ol_runner_main(count, arguments); }

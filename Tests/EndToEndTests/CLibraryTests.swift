@@ -298,6 +298,22 @@ import Testing
     #expect(python.status == 0 && python.output.hasPrefix("wallTimeExceeded"), "\(python)")
   }
 
+  @Test("the library defines what its header declares, and nothing else") func exports() throws {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let header = try String(contentsOfFile: "\(folder)/include/outrider.h", encoding: .utf8)
+    let declared = Set(header.matches(of: /(outrider_[a-z_]+)\(/).map { String($0.1) })
+    let end = try Workspace.run(
+      ["nm", "-D", "--defined-only", "\(folder)/lib/liboutrider.so"], program: "/usr/bin/env")
+    var defined: Set<String> = []
+    for line in end.output.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      // What has a small letter is found by nobody else.
+      if words.count == 3, words[1].first?.isUppercase == true { defined.insert(String(words[2])) }
+    }
+    #expect(end.status == 0 && declared.count > 10 && defined == declared)
+  }
+
   @Test(
     "a function that a plugin waits for is refused what it asks of that plugin, and answered by others",
     .timeLimit(.minutes(1)))
