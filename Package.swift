@@ -177,10 +177,12 @@ let package = Package(
       dependencies: ["Basics", "COutrider", "HostProtocol", "LinuxSystem", "PluginHost", "Sandbox", "StrictYAML"],
       swiftSettings: strict,
       // Where Examples/embed-c/install puts Swift's runtime.
-      // Nothing but what the header declares can be found, or be taken from somebody else's library, in a program that loads it.
+      // Nothing but what the header declares can be found, or be taken from somebody else's library, in a program that loads it. Swift's
+      // threads stay, and so must their code.
       linkerSettings: [
         .unsafeFlags([
-          "-Xlinker", "-soname", "-Xlinker", "liboutrider.so.1", "-Xlinker", "-rpath=$ORIGIN/outrider", "-Xlinker",
+          "-Xlinker", "-soname", "-Xlinker", "liboutrider.so.1", "-Xlinker", "-z", "-Xlinker", "nodelete", "-Xlinker",
+          "-rpath=$ORIGIN/outrider", "-Xlinker",
           "--version-script=\(Context.packageDirectory)/Sources/COutrider/exports.map",
         ])
       ]),

@@ -8,8 +8,10 @@ Needs liboutrider.so.1 (docs/embedding-c.md): found by the system's loader, or n
 
 import atexit
 import ctypes
+import itertools
 import json
 import os
+import re
 import weakref
 from ctypes import POINTER, Structure, Union, byref, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
@@ -89,6 +91,21 @@ def _check(status, error):
         raise (PluginEnded if status == ENDED else OutriderError)(status, message)
 
 
+def _name(text, what):
+    """For a function that takes text up to the first NUL."""
+    data = os.fsencode(text) if what == "a path" else text.encode()
+    if b"\0" in data:
+        raise ValueError(f"{what} can't have a NUL: {text!r}")
+    return data
+
+
+def _size(number, what):
+    """ctypes would cut what has more than 64 bits."""
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"{what} can't be {number}")
+    return number
+
+
 class Handle(int):
     """Something that a plugin returned as `handle`; it is passed back to the same plugin."""
 
@@ -105,12 +122,12 @@ class Memory:
 
     def write(self, data, offset=0):
         data, error = bytes(data), c_void_p()
-        _check(_library.outrider_write(self._pointer, offset, data, len(data), byref(error)), error)
+        _check(_library.outrider_write(self._pointer, _size(offset, "an offset"), data, len(data), byref(error)), error)
 
     def read(self, count=None, offset=0):
-        count = self.size - offset if count is None else count
+        count = _size(self.size - offset if count is None else count, "a count")
         buffer, error = ctypes.create_string_buffer(max(count, 1)), c_void_p()
-        _check(_library.outrider_read(self._pointer, offset, buffer, count, byref(error)), error)
+        _check(_library.outrider_read(self._pointer, _size(offset, "an offset"), buffer, count, byref(error)), error)
         return buffer.raw[:count]
 
     def close(self):
@@ -125,7 +142,7 @@ class Memory:
 
 class _Address:
     def __init__(self, memory, offset):
-        self.memory, self.offset = memory, offset
+        self.memory, self.offset = memory, _size(offset, "an offset")
 
 
 _callbacks = weakref.WeakSet()
@@ -138,8 +155,23 @@ def _wait_for_callbacks():
         callback.close()
 
 
+# What functions raised, by the status that they returned: the call that was under way says it.
+_raised, _statuses = {}, itertools.count(1)
+_failed_with = re.compile(r"the callback failed with status (\d+)")
+
+
+def _keep_raised(error):
+    status = next(_statuses) % 0x7FFFFFFF + 1
+    _raised[status] = error
+    # Those of calls whose time was over: nobody asks for them any more.
+    while len(_raised) > 64:
+        del _raised[next(iter(_raised))]
+    return status
+
+
 class Callback:
-    """A function of Python's that a plugin may call in any of its calls, until it is closed (`Plugin.register`)."""
+    """A function of Python's that a plugin may call in any of its calls, until it is closed (`Plugin.register`), with the plugin at the
+    latest."""
 
     def __init__(self, plugin, signature, function):
         def called(_, arguments, count, result):
@@ -147,15 +179,21 @@ class Callback:
                 self._answer(function, arguments, count, result)
                 return 0
             except BaseException as error:  # It is raised by the call that is under way.
-                plugin._raised = error
-                return 1
+                return _keep_raised(error)
 
-        # Held for as long as the plugin may call it.
+        self._plugin = weakref.ref(plugin)
         self._function, self._kept = _Function(called), []
         self._pointer, error = c_void_p(), c_void_p()
-        _check(
-            _library.outrider_register(
-                plugin._pointer, signature.encode(), self._function, None, byref(self._pointer), byref(error)), error)
+        # Held for as long as the plugin may call it, whatever becomes of the caller's reference.
+        plugin._callbacks.add(self)
+        try:
+            _check(
+                _library.outrider_register(
+                    plugin._pointer, _name(signature, "a signature"), self._function, None, byref(self._pointer),
+                    byref(error)), error)
+        except BaseException:
+            plugin._callbacks.discard(self)
+            raise
         _callbacks.add(self)
 
     def _answer(self, function, arguments, count, result):
@@ -164,16 +202,19 @@ class Callback:
         parts = answer if rooms and isinstance(answer, tuple) else (answer, *[b"" for _ in rooms])
         if len(parts) != len(rooms) + 1:
             raise TypeError(f"a callback that fills {len(rooms)} arguments returns its result and {len(rooms)} more")
-        for index, data in zip(rooms, parts[1:]):
+        for index, data in zip(rooms, map(bytes, parts[1:])):
             if len(data) > arguments[index].count:
                 raise ValueError(f"{len(data)} bytes for argument {index}, which has room for {arguments[index].count}")
-            ctypes.memmove(arguments[index].data, bytes(data), len(data))
+            ctypes.memmove(arguments[index].data, data, len(data))
             arguments[index].count = len(data)
         self._kept = []
         result[0] = _value(parts[0], self._kept)
 
     def close(self):
         _library.outrider_callback_free(self._pointer)
+        plugin = self._plugin()
+        if plugin is not None:
+            plugin._callbacks.discard(self)
 
     def __enter__(self):
         return self
@@ -190,16 +231,19 @@ class Reply:
 
 
 class Plugin:
-    """A loaded library. Calls of it take turns; other threads go on meanwhile."""
+    """A loaded library. Calls of it take turns; other threads go on meanwhile. It ends when it is closed, or with its last reference."""
 
     def __init__(self, pointer):
         self._pointer = pointer
-        self._raised = None
+        # The functions that it may call. They outlive the end of its process, which waits for those that run.
+        self._callbacks = set()
+        self._end = weakref.finalize(self, _end, pointer, self._callbacks)
 
     def allocate(self, size):
         """Memory within the plugin."""
         memory, error = c_void_p(), c_void_p()
-        _check(_library.outrider_allocate(self._pointer, size, byref(memory), byref(error)), error)
+        _check(
+            _library.outrider_allocate(self._pointer, _size(size, "memory of a size"), byref(memory), byref(error)), error)
         return Memory(memory, size)
 
     def register(self, signature, function):
@@ -213,12 +257,13 @@ class Plugin:
         values = (_Value * max(len(arguments), 1))(*[_value(argument, kept) for argument in arguments])
         reply, error = c_void_p(), c_void_p()
         status = _library.outrider_call(
-            self._pointer, symbol.encode(), signature.encode(), values, len(arguments), within, byref(reply), byref(error))
-        raised, self._raised = self._raised, None
-        if status and raised is not None:
-            _text(error)
-            raise raised
-        _check(status, error)
+            self._pointer, _name(symbol, "a function's name"), _name(signature, "a signature"), values, len(arguments), within,
+            byref(reply), byref(error))
+        if status:
+            message = _text(error)
+            failed = _failed_with.search(message) if status == FAILED else None
+            raised = _raised.pop(int(failed[1]), None) if failed else None
+            raise raised if raised is not None else (PluginEnded if status == ENDED else OutriderError)(status, message)
         try:
             count = _library.outrider_reply_output_count(reply)
             return Reply(
@@ -235,7 +280,7 @@ class Plugin:
         return json.loads(_text(pointer))
 
     def close(self):
-        _library.outrider_plugin_free(self._pointer)
+        self._end()
 
     def __enter__(self):
         return self
@@ -244,12 +289,17 @@ class Plugin:
         self.close()
 
 
+def _end(pointer, callbacks):
+    _library.outrider_plugin_free(pointer)
+    callbacks.clear()
+
+
 class Host:
     """Runs plugins. `runner`: the path of outrider-runner, where it doesn't lie beside liboutrider."""
 
     def __init__(self, runner=None):
         error = c_void_p()
-        self._pointer = _library.outrider_host_new(runner.encode() if runner else None, byref(error))
+        self._pointer = _library.outrider_host_new(None if runner is None else _name(runner, "a path"), byref(error))
         if not self._pointer:
             raise OutriderError(FAILED, _text(error))
 
@@ -258,8 +308,8 @@ class Host:
         plugin, error = c_void_p(), c_void_p()
         _check(
             _library.outrider_load(
-                self._pointer, os.fspath(library).encode(), policy.encode() if policy else None, byref(plugin), byref(error)),
-            error)
+                self._pointer, _name(library, "a path"), None if policy is None else _name(policy, "a policy"), byref(plugin),
+                byref(error)), error)
         return Plugin(plugin)
 
     def close(self):
@@ -286,6 +336,8 @@ def _value(argument, kept):
     elif isinstance(argument, Callback):
         value.kind, value.data = _CALLBACK, argument._pointer.value
     elif isinstance(argument, int):
+        if not -(1 << 63) <= argument < 1 << 64:
+            raise OverflowError(f"{argument} has more than 64 bits")
         if argument < 0:
             value.kind, value.signed = _SIGNED, argument
         else:

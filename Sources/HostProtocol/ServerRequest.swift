@@ -8,9 +8,9 @@ package enum ServerRequest: Sendable, Equatable {
   /// The host's lease on its runners: the timer that comes with it. Once it has run out, the host isn't looking at them any
   /// more, and all of them are stopped; `stopped` says so.
   case lease
-  /// The end of a runner that the host can't end itself, since it has no handle of it: it found no room for the one that was
-  /// sent. One that has ended already stays as it is.
-  case kill(run: UInt64)
+  /// A signal to a runner that the host can't send itself: it has no handle of the process, having found no room for the one that was
+  /// sent, or no right to signal it any more, having given up root. One that has ended already stays as it is.
+  case signal(run: UInt64, RunSignal)
 
   /// Bytes of one at most: a server reads into 64 KiB.
   package static let longest = 64 << 10
@@ -21,7 +21,7 @@ package enum ServerRequest: Sendable, Equatable {
     case spawn(run: UInt64, suitsSpare: Bool)
     case prepare
     case lease
-    case kill(run: UInt64)
+    case signal(run: UInt64, RunSignal)
 
     package init(decoding bytes: ArraySlice<UInt8>) throws(ProtocolViolation) {
       var reader = ByteReader(bytes)
@@ -33,11 +33,18 @@ package enum ServerRequest: Sendable, Equatable {
         try reader.end()
         self = .lease
       case 3:
-        self = .kill(run: try reader.integer())
-        try reader.end()
+        self = try Self.signal(decoding: &reader)
       case 1: self = .spawn(run: try reader.integer(), suitsSpare: try reader.boolean())
       case let other: throw .unknownCase(other)
       }
+    }
+
+    fileprivate static func signal(decoding reader: inout ByteReader) throws(ProtocolViolation) -> Self {
+      let run: UInt64 = try reader.integer()
+      let number = try reader.integer(UInt8.self)
+      guard let signal = RunSignal(rawValue: number) else { throw .unknownCase(number) }
+      try reader.end()
+      return .signal(run: run, signal)
     }
   }
 
@@ -46,8 +53,8 @@ package enum ServerRequest: Sendable, Equatable {
     case .spawn(let request): [1] + request.encoded()
     case .prepare: [0]
     case .lease: [2]
-    case .kill(let run):
-      withUnsafeBytes(of: run.littleEndian) { [3] + $0 }
+    case .signal(let run, let signal):
+      withUnsafeBytes(of: run.littleEndian) { [3] + $0 } + [signal.rawValue]
     }
   }
 
@@ -61,10 +68,15 @@ package enum ServerRequest: Sendable, Equatable {
       try reader.end()
       self = .lease
     case 3:
-      self = .kill(run: try reader.integer())
-      try reader.end()
+      guard case .signal(let run, let signal) = try Header.signal(decoding: &reader) else { throw .unknownCase(3) }
+      self = .signal(run: run, signal)
     case 1: self = .spawn(try SpawnRequest(decoding: bytes.dropFirst()))
     case let other: throw .unknownCase(other)
     }
   }
+}
+
+/// What all processes of a run are sent.
+package enum RunSignal: UInt8, Sendable, CaseIterable {
+  case stop, resume, kill
 }

@@ -65,8 +65,9 @@ public struct OwnedDescriptor: ~Copyable, Sendable {
   public borrowing func readAll(limit: Int) throws(SystemCallError) -> [UInt8] {
     let number = self.number
     var bytes: [UInt8] = []
-    // Nothing is written there but what is read: most of what this reads is a line of /proc or of a cgroup.
-    let code = withUnsafeTemporaryAllocation(byteCount: 65536, alignment: 1) { chunk -> Int32 in
+    // Nothing is written there but what is read: most of what this reads is a line of /proc or of a cgroup. It lies on the stack of a
+    // thread that may be a caller's, and small.
+    let code = withUnsafeTemporaryAllocation(byteCount: 16384, alignment: 1) { chunk -> Int32 in
       while bytes.count < limit {
         let count = read(number, chunk.baseAddress, Swift.min(chunk.count, limit - bytes.count))
         if count < 0 { return errno }

@@ -128,7 +128,7 @@ public func register(
   guard let signature, let function, let callback else {
     return fail(OUTRIDER_USAGE, "a callback needs its signature, its function, and a place for it", error)
   }
-  let text = String(cString: signature)
+  guard let text = text(signature) else { return fail(OUTRIDER_USAGE, "the signature isn't UTF-8", error) }
   let form: CallbackSignature
   do throws(CallSignature.ParseError) { form = try CallbackSignature(parsing: text) } catch let cause {
     return fail(OUTRIDER_USAGE, cause.description, error)

@@ -6,7 +6,7 @@ internal import StrictYAML
 private let hosts = Objects<PluginHost>()
 let plugins = Objects<Plugin>()
 private let replies = Objects<Reply>()
-let pluginIsGone = "this plugin was freed, or never was one"
+var pluginIsGone: String { Process.absence("this plugin was freed, or never was one") }
 
 /// Puts a sentence where C wants it, and says the status.
 func fail(
@@ -58,19 +58,46 @@ public func newHost(
   _ runner: UnsafePointer<CChar>?, _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> OpaquePointer? {
   error?.pointee = nil
-  var configuration = PluginHost.Configuration()
-  configuration.runner = runner.map { String(cString: $0) } ?? OwnPlace.runner
-  do throws(HostError) {
-    return hosts.add(try PluginHost(configuration: configuration))
-  } catch let cause {
-    _ = fail(cause, error)
+  func refuse(_ status: outrider_status, _ sentence: String) -> OpaquePointer? {
+    _ = fail(status, sentence, error)
     return nil
   }
+  guard !Process.wasForked else { return refuse(OUTRIDER_FAILED, Process.forkedSentence) }
+  guard Process.hasRoom else {
+    return refuse(OUTRIDER_FAILED, "too few descriptors are left for a host: raise the limit of open files (ulimit -n)")
+  }
+  var path: String?
+  if let runner {
+    path = text(runner)
+    guard path != nil else { return refuse(OUTRIDER_USAGE, "the runner's path isn't UTF-8") }
+  }
+  _ = Process.hasDispatch
+  var pointer: OpaquePointer?
+  // Not on the caller's stack, of which there may be little.
+  _ = finish(error) { [path] () async throws(HostError) in
+    var configuration = PluginHost.Configuration()
+    configuration.runner = path ?? OwnPlace.runner
+    return try PluginHost(configuration: configuration)
+  } then: {
+    pointer = hosts.add($0)
+  }
+  return pointer
 }
 
 /// Ends a host and all of its plugins: `outrider_host_free` of outrider.h, which has the parameters, results and errors.
 @_cdecl("outrider_host_free")
-public func freeHost(_ host: OpaquePointer?) { hosts.remove(host)?.stop() }
+public func freeHost(_ host: OpaquePointer?) {
+  guard let found = hosts.remove(host) else { return }
+  let own = plugins.all.filter { $0.runs(in: found) }
+  // Each has its report afterwards.
+  wait { await withTaskGroup { group in for plugin in own { group.addTask { _ = await plugin.end() } } } }
+  for plugin in own { waitForCallbacks(of: plugin) }
+  found.stop()
+}
+
+private func waitForCallbacks(of plugin: Plugin) {
+  for callback in callbacks.all where callback.plugin === plugin { callback.waitForCalls() }
+}
 
 /// Loads a library: `outrider_load` of outrider.h, which has the parameters, results and errors.
 @_cdecl("outrider_load")
@@ -80,22 +107,28 @@ public func load(
 ) -> Int32 {
   error?.pointee = nil
   plugin?.pointee = nil
-  guard let found = hosts[host] else { return fail(OUTRIDER_USAGE, "this host was freed, or never was one", error) }
+  guard let found = hosts[host] else {
+    return fail(OUTRIDER_USAGE, Process.absence("this host was freed, or never was one"), error)
+  }
   guard let library, let plugin else {
     return fail(OUTRIDER_USAGE, "a load needs a library, and a place for its plugin", error)
   }
-  let name = String(cString: library)
-  var allowed = Policy()
-  do throws(YAMLFileError) {
-    if let policy {
-      let text = String(cString: policy)
-      allowed = try Policy(parsing: ShippedPolicy(rawValue: text)?.text ?? text, file: "the policy")
-    }
-  } catch let cause {
-    return fail(OUTRIDER_USAGE, cause.description, error)
+  guard let name = text(library) else { return fail(OUTRIDER_USAGE, "the library's path isn't UTF-8", error) }
+  var rules: String?
+  if let policy {
+    rules = text(policy)
+    guard rules != nil else { return fail(OUTRIDER_USAGE, "the policy isn't UTF-8", error) }
   }
-  return finish(error) { [allowed] () async throws(HostError) in
-    try await found.load(name, policy: allowed)
+  return finish(error) { [rules] () async throws(HostError) in
+    var allowed = Policy()
+    if let rules {
+      do throws(YAMLFileError) {
+        allowed = try Policy(parsing: ShippedPolicy(rawValue: rules)?.text ?? rules, file: "the policy")
+      } catch {
+        throw .usage(error.description)
+      }
+    }
+    return try await found.load(name, policy: allowed)
   } then: {
     plugin.pointee = plugins.add($0)
   }
@@ -124,7 +157,9 @@ public func call(
   guard let given = reader.read(arguments, count) else {
     return fail(OUTRIDER_USAGE, "one of the arguments is no value of this library's", error)
   }
-  let (name, form) = (String(cString: symbol), String(cString: signature))
+  guard let name = text(symbol), let form = text(signature) else {
+    return fail(OUTRIDER_USAGE, "the function's name or its signature isn't UTF-8", error)
+  }
   let limit: Duration? = seconds > 0 ? .seconds(seconds) : nil
   return finish(error) { () async throws(HostError) in
     try await found.call(name, form, arguments: given, within: limit)
@@ -156,7 +191,7 @@ public func freeReply(_ reply: OpaquePointer?) { _ = replies.remove(reply) }
 @_cdecl("outrider_plugin_report")
 public func report(_ plugin: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
   guard let found = plugins[plugin] else { return nil }
-  return strdup(ReportText(wait { await found.end() }).text)
+  return strdup(wait { ReportText(await found.end()).text })
 }
 
 /// Ends a plugin and lets it go: `outrider_plugin_free` of outrider.h, which has the parameters, results and errors.
@@ -164,5 +199,7 @@ public func report(_ plugin: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
 public func freePlugin(_ plugin: OpaquePointer?) {
   guard let found = plugins.remove(plugin) else { return }
   _ = wait { await found.end() }
-  for callback in callbacks.all where callback.plugin.identity == found.identity { callback.waitForCalls() }
+  // They would keep it, and it its host.
+  _ = memories.removeAll { $0.plugin === found }
+  for callback in callbacks.removeAll(where: { $0.plugin === found }) { callback.waitForCalls() }
 }

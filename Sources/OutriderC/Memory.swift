@@ -11,7 +11,7 @@ final class HeldMemory: Sendable {
 
 let memories = Objects<HeldMemory>()
 
-private let freed = "this memory was freed, or never was any"
+private var freed: String { Process.absence("this memory was freed, or never was any") }
 
 /// Allocates memory in a plugin: `outrider_allocate` of outrider.h, which has the parameters, results and errors.
 @_cdecl("outrider_allocate")

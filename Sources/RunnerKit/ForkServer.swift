@@ -189,10 +189,9 @@ public struct ForkServer {
       } else {
         prepare(message.descriptors)
       }
-    case (.kill(let run), _):
+    case (.signal(let run, let signal), _):
       for descriptor in message.descriptors { close(descriptor) }
-      // It may stand still, and wouldn't see the end of its channel then.
-      if let child = children[run] { _ = ol_pidfd_signal(child.pidfd, SIGKILL) }
+      if let child = children[run] { send(signal, to: child) }
     case (.lease, false): take(lease: message.descriptors)
     // Without it nothing would stop the runners together with the host.
     case (.lease, true):
@@ -217,11 +216,20 @@ public struct ForkServer {
   /// them go on itself as soon as it is told of this.
   private func stopRunners() {
     guard ol_lease_has_ended(lease) == 1, !children.isEmpty else { return }
-    for child in children.values {
-      // Not reaped yet, so that its number is its own. One that hasn't come to lead a group has no plugin either.
-      if kill(-child.pid, SIGSTOP) != 0 { _ = ol_pidfd_signal(child.pidfd, SIGSTOP) }
-    }
+    for child in children.values { send(.stop, to: child) }
     Self.send(.stopped(at: ol_boottime()))
+  }
+
+  /// To all processes of the child's.
+  private func send(_ signal: RunSignal, to child: Child) {
+    let number =
+      switch signal {
+      case .stop: SIGSTOP
+      case .resume: SIGCONT
+      case .kill: SIGKILL
+      }
+    // Not reaped yet, so that its number is its own. One that hasn't come to lead a group has no plugin either.
+    if kill(-child.pid, number) != 0 { _ = ol_pidfd_signal(child.pidfd, number) }
   }
 
   private mutating func prepare(_ descriptors: [Int32]) {

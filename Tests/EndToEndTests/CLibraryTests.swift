@@ -314,6 +314,71 @@ import Testing
     #expect(end.status == 0 && declared.count > 10 && defined == declared)
   }
 
+  @Test("in Python, what is passed is passed whole, what is raised belongs to its call, and what is dropped goes")
+  func wholeInPython() throws {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      static int (*kept)(int);
+      int callit(int (*f)(int), int x) { return f(x); }
+      void keep(int (*f)(int)) { kept = f; }
+      int call_kept(int x) { return kept(x); }
+      int fill(int (*f)(char *, int), char *room, int size) { return f(room, size); }
+      """, "-w -o calls.so", in: folder)
+    let script = """
+      import gc, os, threading
+      from outrider import *
+      host = Host()
+      p = host.load("\(folder)/calls.so")
+      def fails(kind, body):
+          try: body()
+          except kind as error: return error
+          raise AssertionError("nothing was raised")
+      # A function that nothing else holds stays for as long as the plugin may call it.
+      p.call("keep", "void(callback)", p.register("i32(i32)", lambda x: x + 1))
+      gc.collect()
+      others = [host.load("\(folder)/calls.so").register("i32(i32)", lambda x: -1) for _ in range(4)]
+      assert p.call("call_kept", "i32(i32)", 4).value == 5
+      # Each call has its own exception, beside another that fails, and after one whose time was over.
+      class Own(Exception): pass
+      def bad(x): raise Own(x)
+      c = p.register("i32(i32)", bad)
+      wrong = []
+      def raising():
+          for i in range(100):
+              if fails(Own, lambda: p.call("callit", "i32(callback,i32)", c, i)).args != (i,): wrong.append(i)
+      def missing():
+          for i in range(100): fails(OutriderError, lambda: p.call("nosuch", "i32()"))
+      threads = [threading.Thread(target=f) for f in (raising, missing)]
+      for thread in threads: thread.start()
+      for thread in threads: thread.join()
+      assert not wrong
+      for number in (1 << 64, -(1 << 63) - 1): fails(OverflowError, lambda: p.call("callit", "i32(pointer,i32)", None, number))
+      fails(OverflowError, lambda: p.call("callit", "i32(callback,i32)", p.register("i32(i32)", lambda x: 1 << 64), 1))
+      memory = p.allocate(16)
+      fails(ValueError, lambda: p.allocate((1 << 64) + 16))
+      fails(ValueError, lambda: memory.write(b"x", offset=1 << 64))
+      fails(ValueError, lambda: host.load("\(folder)/calls.so\\0.evil"))
+      fails(ValueError, lambda: host.load("\(folder)/calls.so", policy="computation\\0bad"))
+      fails(ValueError, lambda: p.call("callit\\0", "i32(pointer,i32)"))
+      fails(OutriderError, lambda: host.load("\(folder)/calls.so", policy=""))
+      host.load(b"\(folder)/calls.so").close()
+      before = len(os.listdir("/proc/self/fd"))
+      for _ in range(8): host.load("\(folder)/calls.so").allocate(8)
+      gc.collect()
+      assert len(os.listdir("/proc/self/fd")) <= before
+      print("done")
+      """
+    let end = try Workspace.run(
+      ["python3", "-c", script], program: "/usr/bin/env",
+      environment: [
+        "OUTRIDER_LIBRARY": "\(folder)/lib/liboutrider.so.1", "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": "\(Workspace.root)/Examples/embed-python",
+      ])
+    #expect(end.status == 0 && end.output == "done\n", "\(end)")
+  }
+
   @Test(
     "a function that a plugin waits for is refused what it asks of that plugin, and answered by others",
     .timeLimit(.minutes(1)))

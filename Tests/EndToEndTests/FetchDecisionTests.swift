@@ -56,6 +56,17 @@ import Testing
     #expect(Self.facts(mode) { $0.existing = .damaged("was changed") } == .fetched, "what was changed is gone")
   }
 
+  @Test("no folder and no device makes way, and no message says to remove one", arguments: all)
+  func noFile(mode: FetchMode) {
+    for there in [FetchDecision.Place.folder, .device] {
+      guard case .refused(let detail) = Self.facts(mode, { $0.there = there }) else {
+        Issue.record("\(there) in mode \(mode)")
+        continue
+      }
+      #expect(!detail.contains("remove") && !detail.contains("--force"))
+    }
+  }
+
   @Test func itsOwnFileIsThere() {
     for (mode, expected) in [
       (.keep, .complete(1)), (.force, .fetched), (.ifChanged, .askedFor), (.ownPlace, .complete(1)),
@@ -63,14 +74,14 @@ import Testing
       #expect(
         Self.facts(mode) {
           $0.existing = .intact(Self.record(1), name: "a")
-          $0.isThere = true
+          $0.there = .file
         } == expected, "\(mode)")
       // What another command brought is as good, but isn't this journal's.
       let other: Expected = expected == .complete(1) ? .complete(nil) : expected
       #expect(
         Self.facts(mode) {
           $0.sibling = .complete(Self.record(1), name: "a")
-          $0.isThere = true
+          $0.there = .file
         } == other, "\(mode)")
     }
     let withoutTag = FetchDecision.ExistingFile.intact(Self.record(1, tag: nil), name: "a")
@@ -86,7 +97,7 @@ import Testing
     for (mode, expected) in [(.keep, nil), (.force, .fetched), (.ifChanged, nil), (.ownPlace, .fetched)]
       as [(FetchMode, Expected?)]
     {
-      let found = Self.facts(mode) { $0.isThere = true }
+      let found = Self.facts(mode) { $0.there = .file }
       if let expected { #expect(found == expected, "\(mode)") }
       if expected == nil, case .refused(let why) = found { #expect(why.contains("--force"), "\(why)") }
       #expect(expected != nil || found != .fetched, "\(mode)")
@@ -94,11 +105,11 @@ import Testing
     for mode in [FetchMode.keep, .ifChanged] {
       #expect(
         Self.facts(mode) {
-          $0.isThere = true
+          $0.there = .file
           $0.fittingSize = { 100 }
         } == .complete(nil), "a caller that knows the digest knows the file")
       let damaged = Self.facts(mode) {
-        ($0.isThere, $0.existing) = (true, .damaged("was changed"))
+        ($0.there, $0.existing) = (.file, .damaged("was changed"))
         $0.fittingSize = { 100 }
       }
       guard case .refused(let why) = damaged else { throw Unmet() }
@@ -124,9 +135,9 @@ import Testing
   @Test("an update that was interrupted goes on, and nothing else is taken for one") func interrupted() throws {
     let version = FileVersion(inode: 7, size: 100)
     #expect(
-      Self.facts(.ifChanged) { ($0.existing, $0.isThere) = (.open(replaces: version), true) } == .replacing)
-    guard case .refused = Self.facts(.ifChanged, { ($0.existing, $0.isThere) = (.open(replaces: nil), true) }),
-      case .refused = Self.facts(.keep, { ($0.existing, $0.isThere) = (.open(replaces: version), true) })
+      Self.facts(.ifChanged) { ($0.existing, $0.there) = (.open(replaces: version), .file) } == .replacing)
+    guard case .refused = Self.facts(.ifChanged, { ($0.existing, $0.there) = (.open(replaces: nil), .file) }),
+      case .refused = Self.facts(.keep, { ($0.existing, $0.there) = (.open(replaces: version), .file) })
     else { throw Unmet() }
   }
 

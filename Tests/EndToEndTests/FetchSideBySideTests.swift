@@ -56,6 +56,31 @@ import Testing
     }
   }
 
+  @Test("of equal commands that begin at the same instant one fetches, and the others leave nothing behind")
+  func atOnce() throws {
+    let place = try Place {
+      $0.handler = { _, _ in
+        var reply = Reply()
+        reply.timing.beforeStatus = .seconds(2)
+        return reply
+      }
+    }
+    let all = try (0..<5).map { _ in
+      let process = TestProcess()
+      process.environment = ProcessInfo.processInfo.environment.merging(Self.environment(place)) { $1 }
+      process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+      process.arguments = ["fetch", "--to", place.folder, place.origin.url("/a.bin")]
+      process.standardError = FileHandle.nullDevice
+      process.standardOutput = FileHandle.nullDevice
+      return process
+    }
+    for process in all { try process.run() }
+    for process in all { process.waitUntilExit() }
+    #expect(place.origin.requests(for: "/a.bin").count == 1 && place.data("a.bin") == FetchTests.whole)
+    #expect(all.count { $0.terminationStatus == 0 } >= 1 && Self.staged(place) == 0)
+    #expect(try Self.run(place, place.origin.url("/a.bin")).status == 0)
+  }
+
   @Test func bothWorkAndFindTheirFilesAgain() throws {
     let place = try Self.place()
     let first = try Self.begin(place, "/slow")

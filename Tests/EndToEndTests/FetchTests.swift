@@ -64,6 +64,22 @@ import Testing
     #expect(!Files.exists("\(place.folder)/.outrider"), "nothing is left of the work")
   }
 
+  @Test(
+    "a folder or a pipe that has a file's name stays, whatever is asked, and no server is",
+    arguments: [[], ["--force"], ["--if-changed"]])
+  func noFileIsThere(options: [String]) throws {
+    let place = try Place()
+    #expect(mkfifo("\(place.folder)/a.bin", 0o600) == 0 && mkdir("\(place.folder)/b.bin", 0o700) == 0)
+    #expect(symlink("/dev/null", "\(place.folder)/null") == 0)
+    for (url, name) in [("/a.bin", "a.bin"), ("/b.bin", "b.bin"), ("/a.bin", "null")] {
+      let end = try Workspace.run(
+        ["fetch", place.origin.url(url), "-o", "\(place.folder)/\(name)", "--state", "\(place.folder)/state"] + options)
+      #expect(end.status == 1 && end.errors.contains(name) && !end.errors.contains("--force"), "\(end)")
+    }
+    #expect(place.origin.requests.isEmpty && Files.mode(of: "\(place.folder)/a.bin").map { $0 & S_IFMT } == S_IFIFO)
+    #expect(Files.link("\(place.folder)/null") == "/dev/null" && Files.isFolder("\(place.folder)/b.bin") == true)
+  }
+
   @Test func tellsInJSON() throws {
     struct Report: Decodable {
       struct Row: Decodable { var id: Int64, state: String, bytes: Int64, reason: String? }

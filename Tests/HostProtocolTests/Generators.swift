@@ -187,7 +187,9 @@ extension SeededGenerator {
   }
 
   mutating func serverRequest() -> ServerRequest {
-    chance(8) ? .prepare : chance(8) ? .lease : chance(8) ? .kill(run: integer()) : .spawn(spawnRequest())
+    chance(8)
+      ? .prepare
+      : chance(8) ? .lease : chance(8) ? .signal(run: integer(), RunSignal.allCases[below(3)]) : .spawn(spawnRequest())
   }
 
   mutating func attachment() -> SpawnRequest.Attachment {

@@ -3,7 +3,9 @@
 
    Every function may be called on any thread. A call waits for its answer on the calling thread; calls of one plugin take turns.
    Objects are named by pointers that are never read: one that isn't there any more is refused with OUTRIDER_USAGE, and
-   freeing NULL, or twice, does nothing. Texts are UTF-8 and end with NUL.
+   freeing NULL, or twice, does nothing. Texts are UTF-8 and end with NUL; others are refused.
+   A child of fork(2) whose parent has had a host can use none, nor make one, until it calls exec: all is refused, and freeing does
+   nothing. A thread that makes a host or loads a plugin needs 32 KiB of stack.
 
    docs/embedding-c.md has examples. */
 #ifndef OUTRIDER_H
@@ -87,7 +89,8 @@ void outrider_text_free(char *text);
    sentence. */
 outrider_host *outrider_host_new(const char *runner, char **error);
 
-/* Ends all of its plugins and lets it go. */
+/* Ends all of its plugins and lets it go. Functions that they were calling have returned afterwards. Their reports can still be had;
+   each plugin is freed by itself. */
 void outrider_host_free(outrider_host *host);
 
 /* Loads a library: a path, or a name such as libz.so.1. `policy`: the name of a shipped policy (computation, codec, …), the text of

@@ -117,7 +117,10 @@ final class CallLane: Sendable {
       let runnersLimit = state.pace.runnersSpinLimit
       let wasFrozen = state.isFrozen
       // Waking takes longer than asking: the runner finds the question as it wakes.
-      if wasFrozen { thaw(&state) }
+      guard !wasFrozen || thaw(&state) else {
+        state.queued += 1
+        return nil
+      }
       state.slice.shorten(of: state.runner.pid, process: state.runner.process)
       guard
         state.link?.ask(
@@ -149,12 +152,14 @@ final class CallLane: Sendable {
     }
   }
 
-  /// As the run does it. Should this host be stopped before the watchdog knows, the fork server stops the runner.
-  private func thaw(_ state: inout State) {
+  /// As the run does it. Should this host be stopped before the watchdog knows, the fork server stops the runner. False where it is the
+  /// run that has to do it.
+  private func thaw(_ state: inout State) -> Bool {
     state.runner.lease?.set(state.runner.leaseTime)
-    RunChannels.signal(state.runner.process, group: state.runner.group, SIGCONT)
+    guard RunChannels.signal(state.runner.process, group: state.runner.group, .resume) else { return false }
     state.isThawed = true
     alarm.set()
+    return true
   }
 
   private static func size(of arguments: [CallValue]) -> Int {

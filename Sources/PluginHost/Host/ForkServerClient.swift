@@ -224,9 +224,9 @@ final class ForkServerClient: @unchecked Sendable {
     end(attached.loop, attached.handlers, reason)
   }
 
-  /// Asks for the end of a run's process of which this host has no handle. The run, which still waits for the end, asks again later.
-  func end(run: UInt64) {
-    try? Sockets.send(socket.number, ServerRequest.kill(run: run).encoded(), flags: Int32(MSG_DONTWAIT))
+  /// Asks for a signal to a run's processes that this host can't send itself. A run that waits for its end asks again later.
+  func send(_ signal: RunSignal, to run: UInt64) {
+    try? Sockets.send(socket.number, ServerRequest.signal(run: run, signal).encoded(), flags: Int32(MSG_DONTWAIT))
   }
 
   /// Asks for a spare runner, in a cgroup or in none. One that can't be had costs the next wake a fork.

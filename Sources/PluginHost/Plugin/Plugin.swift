@@ -120,6 +120,9 @@ public final class Plugin: Sendable {
   /// A plugin that wasn't ended ends with its last reference.
   deinit { core.discard(run) }
 
+  /// Whether it is one of this host's.
+  package func runs(in host: PluginHost) -> Bool { core === host.core }
+
   /// Ends the runner and waits until it is gone.
   ///
   /// - Returns: Everything that is known about the run; the same one for every caller.

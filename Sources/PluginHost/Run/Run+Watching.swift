@@ -94,7 +94,8 @@ extension Run {
     var isExhausted = false
     if case .ending(let ending) = machine.phase {
       isExhausted = ending.exhaustion != nil
-      if channels.process < 0 { askServerToKill() }
+      // What the server was asked may have been lost; what this host sent wasn't.
+      signal(.kill)
     }
     let client = server.client
     switch server.silence.check(
@@ -108,8 +109,15 @@ extension Run {
     }
   }
 
-  /// Without a handle of its process. It would end with its channel, unless its server has stopped it meanwhile.
-  func askServerToKill() { server.client?.end(run: id) }
+  /// Without a handle of its process, or the right to signal it, its server does it. It would end with its channel, unless its server
+  /// has stopped it meanwhile.
+  func signal(_ signal: RunSignal) {
+    if !channels.signal(signal) { server.client?.send(signal, to: id) }
+  }
+
+  private func resumeRunner() {
+    if !channels.signalRunner(.resume) { server.client?.send(.resume, to: id) }
+  }
 
   private func lookAgainAtServer() {
     // The loop may come to this timer before it comes to what the server has said meanwhile.
@@ -162,7 +170,7 @@ extension Run {
   /// time to say it: no more memory, and a lease that ends with this host's attention.
   func askThreads() {
     // It may have been stopped to be looked at.
-    channels.signalRunner(SIGCONT)
+    resumeRunner()
     let all = meter.threads ?? 0
     handle(.threadsAsked(meter.askThreads(limit: ThreadStacks.maxThreads), of: all))
     awaitThreads(until: BootClock.now + Self.longestQuestion, cpu: meter.cpu + Self.questionCPU)
@@ -197,7 +205,7 @@ extension Run {
   /// Its server stopped it, because this host wasn't looking. That time isn't the plugin's.
   func stood(still since: Duration) {
     takeOver()
-    if isAsking { return channels.signalRunner(SIGCONT) }
+    if isAsking { return resumeRunner() }
     guard !isEnding else { return }
     watchdog.stood(still: since, until: BootClock.now)
     continueRunner()
@@ -251,13 +259,13 @@ extension Run: SupervisedRun {
   var pid: pid_t { channels.pid }
   var hasEnded: Bool { channels.hasEnded }
 
-  func stopRunner() { channels.signal(SIGSTOP) }
+  func stopRunner() { signal(.stop) }
 
   func continueRunner() {
     guard !isEnding, !watchdog.isFrozen, meter.pages?.rule.isUnderWay != true, !meter.sharedLook.isUnderWay else {
       return
     }
-    channels.signal(SIGCONT)
+    signal(.resume)
   }
 
   func sharedMemoryWasChecked() {

@@ -282,7 +282,7 @@ final class Run {
     }
   }
 
-  private func thaw() { if watchdog.isFrozen { channels.signal(SIGCONT) } }
+  private func thaw() { if watchdog.isFrozen { signal(.resume) } }
 
   private func countWait(_ counts: Bool) {
     if counts { watchdog.waitBegan(at: BootClock.now) } else { watchdog.waitEnded(at: BootClock.now) }
@@ -330,9 +330,8 @@ final class Run {
     server.lease?.release(id)
     meter.killed(at: BootClock.now)
     awaitServer()
-    guard channels.process >= 0 else { return askServerToKill() }
-    channels.signal(SIGKILL)
-    helpToEnd()
+    signal(.kill)
+    if channels.process >= 0 { helpToEnd() }
   }
 
   /// Most of a process's end is unmapping what it had mapped. Another core can do half of that: this thread's own, unless

@@ -126,15 +126,27 @@ struct RunChannels: ~Copyable {
   /// The number of that group; 0 where the runner is alone.
   var group: pid_t { signalsGroup ? pid : 0 }
 
-  /// To all processes of the run, at one moment.
-  func signal(_ signal: Int32) { if !pidfd.isEmpty { Self.signal(pidfd.number, group: group, signal) } }
+  /// To all processes of the run, at one moment. False: this host can't.
+  func signal(_ signal: RunSignal) -> Bool {
+    pidfd.isEmpty ? false : Self.signal(pidfd.number, group: group, signal)
+  }
 
   /// To the runner alone.
-  func signalRunner(_ signal: Int32) { if !pidfd.isEmpty { _ = ol_pidfd_signal(pidfd.number, signal) } }
+  func signalRunner(_ signal: RunSignal) -> Bool {
+    pidfd.isEmpty ? false : Self.signal(pidfd.number, group: 0, signal)
+  }
 
-  /// `group`: 0 where there is none. Any thread.
-  static func signal(_ process: Int32, group: pid_t, _ signal: Int32) {
-    _ = group > 0 ? ol_pidfd_signal_group(process, group, signal) : ol_pidfd_signal(process, signal)
+  /// `group`: 0 where there is none. Any thread. False where it isn't allowed to: a host that has given up root isn't.
+  static func signal(_ process: Int32, group: pid_t, _ signal: RunSignal) -> Bool {
+    let number =
+      switch signal {
+      case .stop: SIGSTOP
+      case .resume: SIGCONT
+      case .kill: SIGKILL
+      }
+    let error =
+      group > 0 ? ol_pidfd_signal_group(process, group, number) : ol_pidfd_signal(process, number)
+    return error != EPERM
   }
 
   /// Keeps a descriptor that trusted code sent: the process's status and maps, then the listener and the mount namespace, once.

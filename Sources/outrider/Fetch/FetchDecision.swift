@@ -2,6 +2,7 @@ internal import AssetModel
 internal import Basics
 internal import Downloads
 internal import Glibc
+internal import LinuxSystem
 
 /// What a command does about a file that is there already.
 enum FetchMode: Sendable, Equatable {
@@ -36,6 +37,29 @@ enum FetchDecision: Equatable {
     case open(replaces: FileVersion?)
   }
 
+  /// What has the name of a target.
+  enum Place: Equatable {
+    /// Or a link that leads nowhere.
+    case nothing
+    case file
+    case folder
+    /// A device, a pipe or a socket, or what leads to one: there is no file whose place could be taken.
+    case device
+
+    init(_ path: String) {
+      guard let mode = Files.mode(of: path) else {
+        self = .nothing
+        return
+      }
+      switch mode & S_IFMT {
+      case S_IFREG: self = .file
+      // A link to one is a name that can be taken.
+      case S_IFDIR: self = Files.link(path) == nil ? .folder : .file
+      default: self = .device
+      }
+    }
+  }
+
   struct Facts {
     var mode: FetchMode
     var path: String
@@ -45,8 +69,7 @@ enum FetchDecision: Equatable {
     var rejection: TransferFailure?
     /// A digest or a chunk list says what its bytes have to be.
     var isExpected = false
-    /// Something has its name.
-    var isThere = false
+    var there = Place.nothing
     /// Bytes of that, if it is what is expected. Reads all of it.
     var fittingSize: () -> Int64? = { nil }
   }
@@ -60,6 +83,7 @@ enum FetchDecision: Equatable {
     if case .inHand(let who) = facts.sibling { return .refuse(TransferFailure(.refused, detail: who)) }
     if facts.existing == .named { return fetch }
     if let rejection = facts.rejection { return .refuse(rejection) }
+    if let detail = facts.whyNoFile { return .refuse(TransferFailure(.refused, errno: EEXIST, detail: detail)) }
     switch facts.mode {
     case .force, .ownPlace: return fetch
     case .ifChanged:
@@ -69,7 +93,7 @@ enum FetchDecision: Equatable {
       if case .open(let version?) = facts.existing { return .fetch(known: nil, replaces: version) }
     case .keep: break
     }
-    guard facts.isThere else { return fetch }
+    guard facts.there == .file else { return fetch }
     // The digest identifies the file, no matter how it got there.
     if case .damaged = facts.existing {
     } else if let size = facts.fittingSize() {
@@ -89,6 +113,17 @@ extension FetchDecision.Facts {
 
   /// What a digest says is right can't have changed.
   fileprivate var keepsExpected: Bool { mode == .ifChanged && isExpected }
+
+  /// Whatever the mode: asked before the server is.
+  fileprivate var whyNoFile: String? {
+    let shown = Printable.text(path)
+    return switch there {
+    case .nothing, .file: nil
+    case .folder: "\(shown) is a folder, and none is ever replaced; name a file with -o, or another folder with --to"
+    case .device:
+      "\(shown) is no file, and isn't replaced by one; '-o -' writes to standard output, and > leads that there"
+    }
+  }
 
   fileprivate var whyOccupied: String {
     let shown = Printable.text(path)

@@ -55,6 +55,14 @@ struct FetchIntake {
   private static let maxAtOnce = 1000
 
   func begin() async throws -> Begun {
+    let turn: FetchTurn?
+    if let turns = siblings.turns { turn = await FetchTurn.take(in: turns) } else { turn = nil }
+    let begun = try await takeIn()
+    if let turn { turn.end() }
+    return begun
+  }
+
+  private func takeIn() async throws -> Begun {
     // First: what others left becomes this journal's.
     let findings = siblings.look(into: store)
     let found = try look()
@@ -161,7 +169,7 @@ struct FetchIntake {
     return FetchDecision.about(
       FetchDecision.Facts(
         mode: plan.mode, path: path, existing: existing, sibling: finding, rejection: plan.rejection(of: target),
-        isExpected: specification.digest != nil || specification.chunks != nil, isThere: Files.exists(path),
+        isExpected: specification.digest != nil || specification.chunks != nil, there: .init(path),
         fittingSize: { FetchedFile.size(ofFileThatFits: specification) }))
   }
 

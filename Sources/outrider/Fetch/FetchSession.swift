@@ -55,7 +55,8 @@ final class FetchSession: Sendable {
     Self.tell(opened, view)
     engine = try DownloadEngine(journal: store, options: engineOptions)
     intake = FetchIntake(
-      plan: plan, store: store, engine: engine, siblings: FetchSiblings(directories: opened.siblings, plan: plan),
+      plan: plan, store: store, engine: engine,
+      siblings: FetchSiblings(directories: opened.siblings, turns: opened.turns, plan: plan),
       versions: versions, view: view)
   }
 

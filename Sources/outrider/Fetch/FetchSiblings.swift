@@ -7,6 +7,8 @@ internal import LinuxSystem
 /// had the first. A file that one of them fetched is complete, and what one of them left is gone on with.
 struct FetchSiblings {
   let directories: [String]
+  /// Where they take turns (`FetchTurn`).
+  let turns: String?
   let plan: FetchPlan
 
   enum Finding: Equatable {

@@ -27,8 +27,10 @@ enum FetchState {
   struct Opened {
     var store: AssetStore
     var directory: String
-    /// The other default folders that are there.
+    /// The other default folders, whether they are there or not: one may be made any moment.
     var siblings: [String] = []
+    /// Where commands take turns; nil: this one is alone with its folder.
+    var turns: String?
     /// Who has the default folder.
     var holder: StoreHolder?
   }
@@ -47,8 +49,8 @@ enum FetchState {
       do throws(StoreError) {
         let store = try AssetStore(opening: folder, options: options)
         return Opened(
-          store: store, directory: folder, siblings: folders.filter { $0 != folder && Files.exists($0) },
-          holder: folder == first ? nil : AssetStore.holder(of: first))
+          store: store, directory: folder, siblings: folders.filter { $0 != folder },
+          turns: folders.count > 1 ? first : nil, holder: folder == first ? nil : AssetStore.holder(of: first))
       } catch {
         guard case .heldBy = error else { throw error }
         refusal = refusal ?? error

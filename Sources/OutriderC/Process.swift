@@ -1,0 +1,39 @@
+internal import COutrider
+internal import Glibc
+internal import PluginHost
+
+/// The program that this library is loaded into, which is anybody's.
+enum Process {
+  static var wasForked: Bool { outrider_was_forked() != 0 }
+  static let forkedSentence =
+    "this process was forked from one that uses plugins, and has none of its threads: a child has to call exec first"
+
+  /// What is said of a pointer that stands for nothing.
+  static func absence(_ sentence: String) -> String { wasForked ? forkedSentence : sentence }
+
+  /// libdispatch makes what it waits with when something first waits, and ends the process where it can't: here it does while there are
+  /// descriptors.
+  static let hasDispatch: Void = wait {
+    outrider_has_threads()
+    try? await Task.sleep(for: .microseconds(1), clock: .continuous)
+    try? await Task.sleep(for: .microseconds(1), clock: .suspending)
+  }
+
+  /// Descriptors that libdispatch takes.
+  private static let dispatchDescriptors = 8
+
+  /// Whether a host can be begun: with too few descriptors for that, libdispatch would end the process.
+  static var hasRoom: Bool {
+    var opened: [Int32] = []
+    defer { for descriptor in opened { close(descriptor) } }
+    for _ in 0..<PluginHost.descriptorsToStart + dispatchDescriptors {
+      let descriptor = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      guard descriptor >= 0 else { return false }
+      opened.append(descriptor)
+    }
+    return true
+  }
+}
+
+/// A text of C's; nil for one that isn't UTF-8, which would be taken for another.
+func text(_ pointer: UnsafePointer<CChar>) -> String? { String(validatingCString: pointer) }
