@@ -48,6 +48,38 @@ import Testing
     }
   }
 
+  @Test("F-01 a file without ranges costs no other file of its server what that has already") func otherFileHasNone()
+    async throws
+  {
+    let content = Self.content
+    let origin = try Origin { configuration in
+      for path in ["/good", "/bad"] { configuration.resources[path] = Resource(content) }
+      configuration.handler = { request, nth in
+        .with {
+          $0.removedHeaders = ["Repr-Digest"]
+          if request.path == "/bad" { $0.range = .ignored }
+          if nth == 1 { $0.ending = .init(request.path == "/bad" ? .close : .silence, after: .byte(12 << 20)) }
+        }
+      }
+    }
+    defer { origin.stop() }
+    let harness = try Harness()
+    let events = harness.engine.events
+    let good = try #require(try await harness.engine.add([harness.specification(origin.url("/good"))])[0].job)
+    try await until { await harness.engine.explain(good)?.data["received"] == "\(12 << 20)" }
+    harness.engine.pause(good)
+    try await until { try harness.journal.job(good)?.state == .paused }
+    let bad = try #require(
+      try await harness.engine.add([harness.specification(origin.url("/bad"), name: "bad")])[0].job)
+    #expect(try await harness.end(of: bad, in: events).isFinished)
+    #expect(try harness.journal.origins().contains { ($0.rangeless?.length ?? 0) > 0 })
+    harness.engine.resume(good)
+    #expect(try await harness.end(of: good, in: harness.engine.events).isFinished)
+    #expect(origin.requests(for: "/good").count == 2 && origin.requests(for: "/good")[1].header("Range") != nil)
+    #expect(Double(try #require(try harness.journal.job(good)).receivedBytes) < 1.1 * Double(Self.size))
+    await harness.engine.close()
+  }
+
   @Test("F-11 a server without any ranges is left for the last time when the range alone is dropped")
   func noRangesAtAll() async throws {
     let trial = try await Trial.run { _, nth in

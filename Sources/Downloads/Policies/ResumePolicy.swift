@@ -55,13 +55,17 @@ enum ResumePolicy {
     isIdentified(job) ? 0 : min(offset, comparedLength)
   }
 
+  /// Bytes that are asked for again of an origin that is remembered to have no ranges: that was another file of it, perhaps, and to ask
+  /// costs the head of an answer.
+  static let worthAsking: Int64 = 1 << 20
+
   /// `remembered`: what worked last with a server that drops the range otherwise.
   static func ask(
     _ job: JobRecord, offset: Int64, originIsRangeless: Bool, remembered: RangeCondition? = nil
   ) -> Ask {
     let first = offset - comparedBytes(job, offset: offset)
     // From the first byte on, asking for all of it costs no more than comparing.
-    guard first > 0, !originIsRangeless, job.specification.hasRanges, let entity = job.partial?.entity,
+    guard first > 0, !originIsRangeless || first >= worthAsking, job.specification.hasRanges, let entity = job.partial?.entity,
       entity.coding == nil
     else { return .whole }
     guard let validator = entity.strongTag ?? entity.lastModified else {
