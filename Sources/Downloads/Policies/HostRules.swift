@@ -48,7 +48,9 @@ public struct HostRules: Sendable, Equatable {
     }
     if let reason = Self.rejectionReason(forHost: url.host) { return .other(reason) }
     if url.hasUserInfo {
-      return .other("the URL of \(shown) contains a user name; give credentials when they are asked for")
+      return .other(
+        "the URL of \(shown) contains a user name; leave it out, and give credentials when the server asks (outrider fetch: --user)"
+      )
     }
     let isLoopback = Self.isLoopback(url.host) && (namesLoopback || isSeen(url.host))
     switch url.scheme {

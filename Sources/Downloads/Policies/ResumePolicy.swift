@@ -65,7 +65,8 @@ enum ResumePolicy {
   ) -> Ask {
     let first = offset - comparedBytes(job, offset: offset)
     // From the first byte on, asking for all of it costs no more than comparing.
-    guard first > 0, !originIsRangeless || first >= worthAsking, job.specification.hasRanges, let entity = job.partial?.entity,
+    guard first > 0, !originIsRangeless || first >= worthAsking, job.specification.hasRanges,
+      let entity = job.partial?.entity,
       entity.coding == nil
     else { return .whole }
     guard let validator = entity.strongTag ?? entity.lastModified else {

@@ -20,10 +20,11 @@ struct FetchDownloads {
     var reason: String?
     var detail: String?
 
-    init(_ record: JobRecord) {
+    /// `name`: the file's, where that isn't the download's.
+    init(_ record: JobRecord, name: String? = nil) {
       let specification = record.specification
       (id, url) = (record.id.number, specification.url)
-      path = "\(specification.directory)/\(specification.fileName)"
+      path = "\(specification.directory)/\(name ?? specification.fileName)"
       bytes = record.durableBytes
       totalBytes = record.finalSize ?? specification.exactSize ?? record.partial?.entity.total
       switch record.state {
@@ -43,8 +44,9 @@ struct FetchDownloads {
     let directory = try existingDirectory()
     var options = AssetStore.Options()
     options.isReadOnly = true
-    let rows = try AssetStore(opening: directory, options: options)
-      .jobs(app: FetchPlan.app, last: Self.maxRows).map(Row.init)
+    let store = try AssetStore(opening: directory, options: options)
+    let names = try FetchMemory(store).names
+    let rows = try store.jobs(app: FetchPlan.app, last: Self.maxRows).map { Row($0, name: names[$0.id]) }
     if isJSON { return try Output.json(rows) }
     if rows.isEmpty { Output.note("there are no downloads in \(directory)") }
     Self.table(rows).print()
