@@ -27,8 +27,8 @@ enum Process {
     var opened: [Int32] = []
     defer { for descriptor in opened { close(descriptor) } }
     for _ in 0..<PluginHost.descriptorsToStart + dispatchDescriptors {
-      let descriptor = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      guard descriptor >= 0 else { return false }
+      let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      guard descriptor >= 0 else { return errno != EMFILE && errno != ENFILE }
       opened.append(descriptor)
     }
     return true

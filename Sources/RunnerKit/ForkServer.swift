@@ -28,8 +28,8 @@ public struct ForkServer {
     var pidfd: Int32
   }
 
-  /// Runs until the host goes. `arguments`, without the program's name: `--cold` keeps no runner ready; `--preload PATH` names a library to load first;
-  /// `--bare` enters no namespace, for the baseline that a benchmark compares with; `--without-NAME` leaves one out.
+  /// Runs until the host goes. `arguments`, without the program's name: `--cold` keeps no runner ready; `--preload PATH` names a library
+  /// to load first; `--bare` enters no namespace, for the baseline that a benchmark compares with; `--without-NAME` leaves one out.
   public static func main(_ arguments: [String]) -> Never {
     guard fcntl(hostSocket, F_GETFD) >= 0 else {
       let message = "outrider-runner is started by outrider; run 'outrider --help' instead.\n"

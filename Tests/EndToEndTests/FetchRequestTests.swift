@@ -200,4 +200,16 @@ import Testing
     #expect(try downloads("forget", "--fetch", "--all").status == 0 && rows().isEmpty)
     #expect(place.data("b.bin") == Data("hello".utf8), "files stay")
   }
+
+  @Test("what standard output didn't take is forgotten with its download") func forgetsUntakenOutput() throws {
+    let place = try Place()
+    let (outputs, state) = ("\(place.folder)/state/output", "--state '\(place.folder)/state'")
+    let url = place.origin.url("/a.bin")
+    // More than a pipe holds.
+    _ = try Workspace.run(
+      ["-c", "'\(Workspace.outrider)' fetch '\(url)' -o - \(state) | head -c 10"], program: "/bin/bash")
+    #expect(try Files.names(in: outputs).count == 1)
+    let end = try Workspace.run(["downloads", "forget", "--fetch", "--all", "--state", "\(place.folder)/state"])
+    #expect(try end.status == 0 && Files.names(in: outputs).isEmpty, "\(end)")
+  }
 }

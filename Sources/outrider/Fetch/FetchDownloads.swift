@@ -147,8 +147,13 @@ struct FetchDownloads {
     } else {
       records = try store.jobs(app: FetchPlan.app, last: Self.maxRows).filter(\.state.isTerminal)
     }
+    let outputs = FetchPlace.outputs(try FetchState.directory(state))
     for record in records {
       if case .failed = record.state { try LeftoverFile.remove(record) }
+      // Standard output didn't take it, and nobody else knows of it.
+      if record.state == .finished, record.specification.directory == outputs {
+        unlink("\(outputs)/\(record.specification.fileName)")
+      }
     }
     let forgotten = try store.retention.forget(records.map(\.id), app: FetchPlan.app)
     try store.close()

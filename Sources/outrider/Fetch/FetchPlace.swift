@@ -19,7 +19,7 @@ struct FetchPlace: Equatable {
     case nil: directory = try FetchPath.absolute(to, option)
     case "-":
       // Named by its URL alone, so that the same command finds it again.
-      directory = try FetchState.directory(options.state) + "/output"
+      directory = Self.outputs(try FetchState.directory(options.state))
       name = Self.name(of: firstURL ?? "")
       option = "--output -"
       isForOutput = true
@@ -35,6 +35,9 @@ struct FetchPlace: Equatable {
       directory = try FetchPath.absolute(folder.isAbsolutePath ? String(folder) : "\(to)/\(folder)", option)
     }
   }
+
+  /// Where files are until standard output has them.
+  static func outputs(_ state: String) -> String { "\(state)/output" }
 
   private static func name(of url: String) -> String {
     var url = url
