@@ -87,7 +87,7 @@ let package = Package(
     .target(name: "CExtension", cSettings: strictC),
     .target(name: "CLinux", cSettings: strictC),
     // What the programs of this package define in place of the C library.
-    .target(name: "CDispatch", dependencies: ["CLinux"], cSettings: strictC),
+    .target(name: "CPrograms", dependencies: ["CLinux"], cSettings: strictC),
     .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
     .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
@@ -192,7 +192,7 @@ let package = Package(
     .executableTarget(
       name: "outrider",
       dependencies: [
-        "AppBundles", "AssetModel", "AssetService", "AssetStore", "Basics", "CDispatch", "DevelopmentOrigin",
+        "AppBundles", "AssetModel", "AssetService", "AssetStore", "Basics", "CPrograms", "DevelopmentOrigin",
         "Downloads",
         "Hashing", "HostProtocol", "LinuxSystem", "PluginHost", "PolicyLab", "Sandbox", "ServiceClient",
         "ServiceProtocol",
@@ -204,7 +204,7 @@ let package = Package(
     // An executable that a library depends on is built with it, beside the program that is linked.
     .target(name: "BuildsRunner", dependencies: ["outrider-runner"], swiftSettings: strict),
     .executableTarget(
-      name: "outriderd", dependencies: ["AssetService", "CDispatch", "LinuxSystem", "ServiceProtocol", argumentParser],
+      name: "outriderd", dependencies: ["AssetService", "CPrograms", "LinuxSystem", "ServiceProtocol", argumentParser],
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     // Tests. Without the strict settings: they hold samples of what others write.
@@ -257,7 +257,7 @@ let package = Package(
     .executableTarget(name: "kill-at-call", path: "Tests/KillAtCall", cSettings: strictC),
     // A fetch of several files in a process that runs out of descriptors.
     .executableTarget(
-      name: "starved-fetch", dependencies: ["AssetModel", "AssetStore", "CDispatch", "Downloads", "LinuxSystem"],
+      name: "starved-fetch", dependencies: ["AssetModel", "AssetStore", "CPrograms", "Downloads", "LinuxSystem"],
       path: "Tests/StarvedFetch"),
     // Run by Examples/benchmark-downloads.
     .executableTarget(

@@ -1,4 +1,4 @@
-#include "CDispatch.h"
+#include "CPrograms.h"
 
 #include <errno.h>
 #include <fcntl.h>
