@@ -47,6 +47,12 @@ enum FetchDecision: Equatable {
     case device
 
     init(_ path: String) {
+      // /dev/stdout is such a link, whatever standard output is.
+      let link = Files.link(path)
+      if let link, link.hasPrefix("/proc/") || link.hasPrefix("/dev/") {
+        self = .device
+        return
+      }
       guard let mode = Files.mode(of: path) else {
         self = .nothing
         return
@@ -54,7 +60,7 @@ enum FetchDecision: Equatable {
       switch mode & S_IFMT {
       case S_IFREG: self = .file
       // A link to one is a name that can be taken.
-      case S_IFDIR: self = Files.link(path) == nil ? .folder : .file
+      case S_IFDIR: self = link == nil ? .folder : .file
       default: self = .device
       }
     }

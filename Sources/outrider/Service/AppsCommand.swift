@@ -23,8 +23,7 @@ struct AppsCommand: AsyncParsableCommand {
   func run() async {
     do {
       let service = try await ServiceOperator.connect(try service.place())
-      let apps = try await service.apps(id)
-      try await service.expect(id, toHave: apps)
+      let apps = if let id { [try await service.app(id)] } else { try await service.apps(nil) }
       if json {
         try Output.json(apps)
       } else if id != nil {

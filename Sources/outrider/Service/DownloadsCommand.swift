@@ -39,7 +39,7 @@ struct DownloadsListCommand: AsyncParsableCommand {
         outrider downloads list --fetch --state ~/jobs
 
       EXIT STATUS
-        66   no such app is installed, and none of its downloads is kept
+        66   no such app is installed
       """)
 
   @Argument(help: ArgumentHelp("An app's identifier; otherwise those of all apps.", valueName: "id"), completion: .apps)
@@ -65,9 +65,7 @@ struct DownloadsListCommand: AsyncParsableCommand {
       if watch {
         try await DownloadsWatch(place: place, app: id, isJSON: json).run()
       } else {
-        let service = try await ServiceOperator.connect(place)
-        let downloads = try await service.downloads(id)
-        try await service.expect(id, toHave: downloads)
+        let downloads = try await ServiceOperator.connect(place).downloads(id)
         if json {
           try Output.json(downloads)
         } else if downloads.isEmpty {

@@ -94,7 +94,8 @@ struct ServiceOperator: Sendable {
     return app
   }
 
-  /// A list of an app's that is empty says nothing of whether there is such an app: a misspelt name would look like one that has none.
+  /// Runs and lines are kept of apps that have gone. Where there are none, a misspelt name would look like an app that has none: the
+  /// service refuses to list an app that isn't there.
   func expect(_ app: String?, toHave list: some Collection) async throws {
     if let app, list.isEmpty { _ = try await self.app(app) }
   }
