@@ -14,9 +14,21 @@ struct StackPlaces: Encodable {
     var function: String?
     var file: String?
     var line: UInt64?
+    /// What the compiler made part of the function, the innermost first. What it made up itself isn't among it.
+    var inlined: [Inlined]?
     var library: String
     var symbolOffset: UInt64
     var address: UInt64
+    /// What a check of the compiler's found.
+    fileprivate var failure: String?
+
+    private enum CodingKeys: CodingKey { case function, file, line, inlined, library, symbolOffset, address }
+  }
+
+  struct Inlined: Encodable {
+    var function: String?
+    var file: String?
+    var line: UInt64
   }
 
   struct Thread: Encodable {
@@ -31,6 +43,8 @@ struct StackPlaces: Encodable {
   let untoldThreads: Int
   /// The function that crashed, as its library has it.
   private let symbol: String?
+  /// What a check of Swift's found, whose trap has no message: `Swift runtime failure: arithmetic overflow`.
+  private let failure: String?
 
   private enum CodingKeys: String, CodingKey {
     case fault, threads, untoldThreads
@@ -42,7 +56,9 @@ struct StackPlaces: Encodable {
     let stacks = [report.stack] + report.threads.map(\.frames)
     var places = stacks.joined().map(Place.init)
     await Self.addSource(report, host, &places)
-    await SymbolNames(host).demangle(&places)
+    let names = await SymbolNames(host).readable(Set(places.flatMap(\.names)))
+    for index in places.indices { places[index].rename(names) }
+    failure = places.first.flatMap(\.failure)
     var rest = places[...]
     let found = stacks.map { stack in
       defer { rest = rest.dropFirst(stack.count) }
@@ -62,6 +78,7 @@ struct StackPlaces: Encodable {
     for (index, place) in zip(indices, found) {
       if let function = place.function { places[index].function = Printable.text(function, limit: 512) }
       (places[index].file, places[index].line) = (place.file.map { Printable.text($0, limit: 120) }, place.line)
+      places[index].add(place.inlined)
     }
   }
 
@@ -78,20 +95,36 @@ struct StackPlaces: Encodable {
 
   /// A sentence about the crash, with the function's name as it was written.
   func readable(_ sentence: String) -> String {
-    guard let symbol, !symbol.isEmpty, let name = crash.first?.function, name != symbol else { return sentence }
-    return sentence.replacing(" in \(Printable.text(symbol, limit: 120)) +", with: " in \(name) +")
+    var text = sentence
+    if let place = crash.first, let name = place.function, let symbol, name != symbol {
+      text =
+        symbol.isEmpty
+        ? text.replacing(" in +0x\(String(place.address, radix: 16)) of ", with: " in \(name) of ")
+        : text.replacing(" in \(Printable.text(symbol, limit: 120)) +", with: " in \(name) +")
+    }
+    return failure.map { "\(text): \($0)" } ?? text
   }
 
   /// `#0 checksum at faulty.c:6 (faulty.so+0x1177)`
   private static func lines(_ places: [Place]) -> [String] {
-    places.enumerated().map { number, place in
+    places.enumerated().flatMap { number, place in
+      let inlined = (place.inlined ?? []).map { "\($0.function ?? "?")\(position($0.file, $0.line)), inlined in" }
       let function = place.function.map { name in
         place.line == nil && place.symbolOffset > 0 ? "\(name) +0x\(String(place.symbolOffset, radix: 16))" : name
       }
-      let source = place.file.flatMap { file in place.line.map { " at \(file):\($0)" } } ?? ""
-      let address = "\(place.library)+0x\(String(place.address, radix: 16))"
-      return "#\(number) \(function.map { "\($0)\(source) (\(address))" } ?? "\(address)\(source)")"
+      let (source, address) = (
+        position(place.file, place.line), "\(place.library)+0x\(String(place.address, radix: 16))"
+      )
+      let lines = inlined + [function.map { "\($0)\(source) (\(address))" } ?? "\(address)\(source)"]
+      let head = "#\(number) "
+      return [head + lines[0]] + lines.dropFirst().map { String(repeating: " ", count: head.count) + $0 }
     }
+  }
+
+  /// Lines of files that the compiler made up (`<compiler-generated>`) help nobody.
+  private static func position(_ file: String?, _ line: UInt64?) -> String {
+    guard let file, let line, !file.hasPrefix("<") else { return "" }
+    return " at \(file):\(line)"
   }
 }
 
@@ -101,4 +134,32 @@ extension StackPlaces.Place {
       function: frame.symbol.isEmpty ? nil : frame.symbol, library: frame.library, symbolOffset: frame.symbolOffset,
       address: frame.address)
   }
+
+  fileprivate var names: [String] { [function].compactMap(\.self) + (inlined ?? []).compactMap(\.function) }
+
+  fileprivate mutating func rename(_ names: [String: String]) {
+    function = function.map { names[$0] ?? $0 }
+    inlined = inlined?.map { call in
+      var call = call
+      call.function = call.function.map { names[$0] ?? $0 }
+      return call
+    }
+  }
+
+  /// Those that have a line, and what Swift says in the name of a function without one.
+  fileprivate mutating func add(_ calls: [SourcePlaces.Inlined]) {
+    let name = calls.first?.function ?? ""
+    if name.hasPrefix(Self.failurePrefix) { failure = Printable.text(name, limit: 200) }
+    let written = calls.prefix(Self.maxInlined).compactMap { call in
+      call.line.map { line in
+        StackPlaces.Inlined(
+          function: call.function.map { Printable.text($0, limit: 512) },
+          file: call.file.map { Printable.text($0, limit: 120) }, line: line)
+      }
+    }
+    inlined = written.isEmpty ? nil : written
+  }
+
+  private static let failurePrefix = "Swift runtime failure: "
+  private static let maxInlined = 16
 }

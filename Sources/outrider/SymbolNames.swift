@@ -14,31 +14,28 @@ struct SymbolNames {
   private static let longestMangled = 400
   private static let longestName = 200
 
-  func demangle(_ places: inout [StackPlaces.Place]) async {
-    for index in places.indices {
-      guard let name = places[index].function.flatMap(RustSymbol.demangled) else { continue }
-      places[index].function = Printable.text(name, limit: Self.longestName)
+  /// What is known of each; the others stay as they are.
+  func readable(_ names: Set<String>) async -> [String: String] {
+    var found: [String: String] = [:]
+    for name in names {
+      found[name] = RustSymbol.demangled(name).map { Printable.text($0, limit: Self.longestName) }
     }
     for language in Language.allCases {
-      let mangled = places.indices.filter { index in
-        places[index].function.map { language.owns($0) && $0.utf8.count <= Self.longestMangled } ?? false
-      }
+      let mangled = names.filter { language.owns($0) && $0.utf8.count <= Self.longestMangled && found[$0] == nil }
       guard !mangled.isEmpty, let path = language.library(host) else { continue }
-      let names = await names(mangled.compactMap { places[$0].function }, language, path)
-      for (index, name) in zip(mangled, names) { if let name { places[index].function = name } }
+      found.merge(await demangled(mangled.sorted(), language, path)) { $1 }
     }
+    return found
   }
 
-  private func names(_ mangled: [String], _ language: Language, _ path: String) async -> [String?] {
+  private func demangled(_ names: [String], _ language: Language, _ path: String) async -> [String: String] {
     var policy = Policy()
     policy.limits.wallTime = .seconds(2)
-    guard let library = try? await host.load(path, policy: policy) else { return [] }
-    var known: [String: String?] = [:]
-    for name in mangled where known[name] == nil {
-      known[name] = .some(await language.name(name, by: library))
-    }
+    guard let library = try? await host.load(path, policy: policy) else { return [:] }
+    var found: [String: String] = [:]
+    for name in names { found[name] = await language.name(name, by: library) }
     _ = await library.end()
-    return mangled.map { known[$0] ?? nil }
+    return found
   }
 
   private enum Language: CaseIterable {

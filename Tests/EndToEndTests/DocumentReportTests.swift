@@ -50,7 +50,7 @@ import Testing
     try Documents.block("c", containing: "faulty.c").write(
       toFile: "\(folder)/faulty.c", atomically: false, encoding: .utf8)
     let page = try Documents.blocks("console").filter { $0.document == "docs/debugging.md" }
-    #expect(page.count == 3)
+    #expect(page.count == 4)
     for (_, block) in page {
       let lines = block.split(separator: "\n").map(String.init)
       let script = lines.filter { $0.hasPrefix("$ ") }.map { $0.dropFirst(2) }.joined(separator: "\n")

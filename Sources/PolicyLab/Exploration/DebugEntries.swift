@@ -27,7 +27,31 @@ struct DebugEntries {
     var version: UInt64
     var addressSize: Int
     fileprivate var table: [UInt64: Abbreviation]
-    var offsetsBase: UInt64 = 0
+    /// Of the whole unit.
+    var code = Code()
+    var bases = Bases()
+  }
+
+  /// Where a unit's own parts of shared tables begin (DWARF 5, 7.26 to 7.29).
+  struct Bases {
+    var texts: UInt64 = 8
+    var addresses: UInt64 = 8
+    var ranges: UInt64 = 12
+  }
+
+  /// Where an entry's code is, and, of a function that is part of another one's code, which one it is and where that called it.
+  struct Code {
+    var low: UInt64?
+    /// An address, or how many bytes there are from `low`.
+    var high: UInt64?
+    var isHighLength = false
+    /// Where the list of its ranges begins in its section.
+    var ranges: UInt64?
+    var origin: Int?
+    /// A number in the unit's line program, and a line.
+    var callFile, callLine: UInt64?
+    /// Of a unit: where its line program begins in its section.
+    var lines: UInt64?
   }
 
   struct Entry {
@@ -52,7 +76,9 @@ struct DebugEntries {
     var isVector = false
     /// Of an array: how many elements, or the number of the last.
     var count, lastIndex: UInt64?
-    fileprivate var offsetsBase: UInt64?
+    var code = Code()
+    /// Of a unit.
+    fileprivate var bases = Bases()
     var next: Int
   }
 
@@ -87,8 +113,11 @@ struct DebugEntries {
       return .some(nil)
     }
     var unit = Unit(start: start, end: unitEnd, version: version, addressSize: Int(addressSize), table: table)
+    guard let bases = entry(at: header, unit)?.bases else { return .some(nil) }
+    unit.bases = bases
+    // Its addresses may be told by numbers that only the bases give a meaning.
     guard let root = entry(at: header, unit) else { return .some(nil) }
-    unit.offsetsBase = root.offsetsBase ?? 8
+    unit.code = root.code
     return .some(unit)
   }
 
@@ -140,7 +169,18 @@ struct DebugEntries {
       case (0x0b, .number(let size)): entry.size = size
       case (0x3e, .number(let encoding)): entry.encoding = encoding
       case (0x3f, .number(let flag)): entry.isExternal = flag != 0
-      case (0x72, .number(let base)): entry.offsetsBase = base
+      case (0x72, .number(let base)): entry.bases.texts = base
+      case (0x73, .number(let base)): entry.bases.addresses = base
+      case (0x74, .number(let base)): entry.bases.ranges = base
+      case (0x11, .address(let low)): entry.code.low = low
+      case (0x12, .address(let high)): entry.code.high = high
+      case (0x12, .number(let length)): (entry.code.high, entry.code.isHighLength) = (length, true)
+      case (0x55, .number(let ranges)): entry.code.ranges = ranges
+      // DW_AT_abstract_origin, and DW_AT_specification, which leads on from there.
+      case (0x31, .reference(let place)), (0x47, .reference(let place)): entry.code.origin = place
+      case (0x58, .number(let file)): entry.code.callFile = file
+      case (0x59, .number(let line)): entry.code.callLine = line
+      case (0x10, .number(let lines)): entry.code.lines = lines
       case (0x38, .number(let offset)): entry.byteOffset = offset
       case (0x6b, .number(let offset)): entry.bitOffset = offset
       case (0x0d, .number(let size)): entry.bitSize = size
@@ -162,6 +202,7 @@ struct DebugEntries {
 
   private enum Value {
     case number(UInt64)
+    case address(UInt64)
     /// Where it begins.
     case text(Int?)
     /// A place in the file.
@@ -199,7 +240,7 @@ struct DebugEntries {
       return .text(range.lowerBound + Int(offset))
     }
     switch form {
-    case 0x01: return skip(UInt64(unit.addressSize))
+    case 0x01: return fixed(unit.addressSize).map(Value.address)
     case 0x0a: return block(fixed(1))
     case 0x03: return skip(fixed(2))
     case 0x04: return skip(fixed(4))
@@ -233,11 +274,14 @@ struct DebugEntries {
     case 0x10: return skip(unit.version == 2 ? UInt64(unit.addressSize) : 4)
     case 0x19: return .number(1)
     case 0x21: return .number(UInt64(bitPattern: constant))
-    case 0x1b, 0x22, 0x23: return number(&at, unit.end) == nil ? nil : .skipped
-    case 0x29: return skip(1)
-    case 0x2a: return skip(2)
-    case 0x2b: return skip(3)
-    case 0x2c, 0x1c, 0x1d: return skip(4)
+    case 0x22: return number(&at, unit.end) == nil ? nil : .skipped
+    case 0x23: return number(&at, unit.end).map { rangeList($0, unit).map(Value.number) ?? .skipped }
+    case 0x1b: return number(&at, unit.end).map { addressValue($0, unit) }
+    case 0x29: return fixed(1).map { addressValue($0, unit) }
+    case 0x2a: return fixed(2).map { addressValue($0, unit) }
+    case 0x2b: return fixed(3).map { addressValue($0, unit) }
+    case 0x2c: return fixed(4).map { addressValue($0, unit) }
+    case 0x1c, 0x1d: return skip(4)
     case 0x24: return skip(8)
     default: return nil
     }
@@ -246,11 +290,32 @@ struct DebugEntries {
   private func indexed(_ index: UInt64?, _ unit: Unit) -> Value? {
     guard let index else { return nil }
     guard let offsets = sections[".debug_str_offsets"], let texts = sections[".debug_str"],
-      index < UInt64(offsets.count), unit.offsetsBase < UInt64(offsets.count),
-      let offset = file.integer(offsets.lowerBound + Int(unit.offsetsBase) + Int(index) * 4, 4),
-      offset < UInt64(texts.count)
+      let offset = element(index, 4, unit.bases.texts, in: offsets), offset < UInt64(texts.count)
     else { return .text(nil) }
     return .text(texts.lowerBound + Int(offset))
+  }
+
+  /// One of the numbers of a table.
+  private func element(_ index: UInt64, _ width: Int, _ base: UInt64, in section: Range<Int>) -> UInt64? {
+    guard index < UInt64(section.count), base < UInt64(section.count) else { return nil }
+    let at = section.lowerBound + Int(base) + Int(index) * width
+    return at <= section.upperBound - width ? file.integer(at, width) : nil
+  }
+
+  /// The address with this number in the unit's table.
+  func address(_ index: UInt64, _ unit: Unit) -> UInt64? {
+    sections[".debug_addr"].flatMap { element(index, unit.addressSize, unit.bases.addresses, in: $0) }
+  }
+
+  private func addressValue(_ index: UInt64, _ unit: Unit) -> Value {
+    address(index, unit).map(Value.address) ?? .skipped
+  }
+
+  /// Where the list of ranges with this number begins.
+  private func rangeList(_ index: UInt64, _ unit: Unit) -> UInt64? {
+    guard let section = sections[".debug_rnglists"], let offset = element(index, 4, unit.bases.ranges, in: section)
+    else { return nil }
+    return unit.bases.ranges + offset
   }
 
   // MARK: Abbreviations

@@ -10,10 +10,21 @@ package struct SourcePlaces: Sendable {
     /// The last component of its path.
     package var file: String?
     package var line: UInt64?
+    /// Functions that the compiler made part of this one at the address, the innermost first: each called the one before it in
+    /// its line.
+    package var inlined: [Inlined] = []
 
     package init(function: String? = nil, file: String? = nil, line: UInt64? = nil) {
       (self.function, self.file, self.line) = (function, file, line)
     }
+  }
+
+  package struct Inlined: Sendable, Equatable {
+    /// As its symbol would be.
+    package var function: String?
+    package var file: String?
+    /// nil: the compiler made it up.
+    package var line: UInt64?
   }
 
   /// In the order of the addresses.
@@ -45,8 +56,35 @@ package struct SourcePlaces: Sendable {
     while let end = programEnd(at, lines.upperBound) {
       if let program = LineProgram(file, at, end, sections) { run(program) }
       at = end
-      guard stepsLeft > 0 else { return }
+      guard stepsLeft > 0 else { break }
     }
+    let inlined = InlinedCalls(source, of: addresses)
+    var programs: [UInt64: LineProgram?] = [:]
+    for (index, calls) in inlined.calls.enumerated() { place(calls, at: index, in: lines, &programs) }
+  }
+
+  /// The line of an address is one of the innermost function's; that of each other function is the one of the call.
+  private mutating func place(
+    _ calls: [InlinedCalls.Call], at index: Int, in lines: Range<Int>, _ programs: inout [UInt64: LineProgram?]
+  ) {
+    for call in calls.reversed() {
+      places[index].inlined.append(
+        Inlined(function: call.function, file: places[index].file, line: places[index].line))
+      let program = programs[call.lines] ?? program(at: call.lines, in: lines)
+      programs[call.lines] = program
+      (places[index].file, places[index].line) =
+        call.line > 0 ? (program?.name(of: call.file, file), call.line) : (nil, nil)
+    }
+  }
+
+  private mutating func program(at offset: UInt64, in lines: Range<Int>) -> LineProgram? {
+    guard stepsLeft > 0, offset < UInt64(lines.count) else { return nil }
+    let start = lines.lowerBound + Int(offset)
+    guard let end = programEnd(start, lines.upperBound), let program = LineProgram(file, start, end, sections) else {
+      return nil
+    }
+    stepsLeft -= program.nameCount
+    return program
   }
 
   private mutating func findFunctions() {
@@ -98,6 +136,8 @@ private struct LineProgram {
   private let firstName: UInt64
 
   private static let maxNames = 65_536
+
+  var nameCount: Int { names.count }
 
   init?(_ file: LibraryBytes, _ start: Int, _ end: Int, _ sections: [String: Range<Int>]) {
     guard let version = file.integer(start + 4, 2), (2...5).contains(version) else { return nil }
