@@ -30,6 +30,61 @@ import Testing
     #expect(try Self.read("SHA256 (a) = \(Self.one)\n\(Self.two)  b\n") == ["a": Self.one, "b": Self.two])
   }
 
+  @Test("what OpenPGP puts around a list isn't part of it") func signed() throws {
+    let signed = """
+      -----BEGIN PGP SIGNED MESSAGE-----
+      Hash: SHA256
+
+      # a.iso: 5 bytes
+      SHA256 (a.iso) = \(Self.one)
+      - - not a file
+      """
+    let signature = """
+
+      -----BEGIN PGP SIGNATURE-----
+
+      iQIzBAEBCAAdFiEE
+      =abcd
+      -----END PGP SIGNATURE-----
+
+      """
+    #expect(throws: Failure.self, "a dash is escaped there, and this line stays one") {
+      try Self.read(signed + signature)
+    }
+    let list = signed.replacing("- - not a file", with: "- \(Self.two)  -b")
+    #expect(try Self.read(list + signature) == ["a.iso": Self.one, "-b": Self.two])
+    #expect(try Self.read((list + signature).replacing("\n", with: "\r\n")).count == 2)
+    #expect(throws: Failure.self, "without the first line it is no signature") {
+      try Self.read("SHA256 (a) = \(Self.one)\n" + signature)
+    }
+  }
+
+  @Test("lines about other digests are passed over beside those of SHA-256") func otherDigests() throws {
+    let others = ["MD5 (a) = 00", "SHA512 (a) = \(Self.one)\(Self.one)", "SIZE (a) = 5", "BLAKE2b (a) = 00"]
+    let ours = "SHA256 (a) = \(Self.one)"
+    let lines = others + [ours]
+    for order in [lines, lines.reversed()] {
+      #expect(try Self.read(order.joined(separator: "\n")) == ["a": Self.one])
+    }
+    let failure = #expect(throws: Failure.self) { try Self.read("\n" + others[0]) }
+    #expect(failure?.message.contains("line 2") == true)
+  }
+
+  @Test("a byte order mark is no digit") func byteOrderMark() throws {
+    #expect(try Self.read("\u{feff}\(Self.one)  a\n") == ["a": Self.one])
+  }
+
+  @Test("zero bytes end lines as they are") func zero() throws {
+    #expect(
+      try Self.read("\(Self.one)  a\nb\0\(Self.two) *c\r\0SHA256 (d\\n) = \(Self.one)\0")
+        == ["a\nb": Self.one, "c\r": Self.two, "d\\n": Self.one])
+  }
+
+  @Test("a digest alone is for another option") func alone() {
+    let failure = #expect(throws: Failure.self) { try Self.read(Self.one) }
+    #expect(failure?.message.contains("--sha256") == true)
+  }
+
   @Test func escapedNames() throws {
     #expect(try Self.read(#"\\#(Self.one)  a\\b\nc\rd"#) == ["a\\b\nc\rd": Self.one])
     #expect(try Self.read(#"\#(Self.one)  a\\b"#) == [#"a\\b"#: Self.one], "without the mark nothing is escaped")
@@ -66,7 +121,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let names = ["a", "b c", "d\ne", "f\\g", "*h", " i", "ü", "j\rk"]
     for name in names { try name.write(toFile: "\(folder)/\(name)", atomically: false, encoding: .utf8) }
-    for mark in ["-t", "-b", "--tag"] {
+    for mark in ["-t", "-b", "--tag", "--zero", "-bz"] {
       let sums = try Workspace.run(
         ["-c", #"cd "$1" && shift && sha256sum "$@""#, "sh", folder, mark, "--"] + names, program: "/bin/sh")
       let found = try Self.read(sums.output)

@@ -103,9 +103,8 @@ enum ResumePolicy {
         return .fail(
           TransferFailure(
             .hostileResponse, status: head.status,
-            detail:
-              "the server insists on the coding \(Printable.text(coding, limit: 20)); declare the file's digest to take it as it is"
-          ))
+            cause: .digestNeeded(
+              why: "the server sends it in the coding \(Printable.text(coding, limit: 20)), which wasn't asked for")))
       }
     }
     switch head.status {

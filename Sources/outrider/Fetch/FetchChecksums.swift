@@ -5,14 +5,20 @@ internal import LinuxSystem
 
 /// A list of digests as sha256sum(1) prints it: a digest, a blank, a blank or an asterisk, and a name; or as BSD's programs
 /// and `sha256sum --tag` do: `SHA256 (name) = digest`. A line whose name has a backslash or a line break begins with a
-/// backslash, and has `\\`, `\n` and `\r` in their place.
+/// backslash, and has `\\`, `\n` and `\r` in their place. With `sha256sum --zero` a zero byte ends each line, and nothing is replaced.
+///
+/// Lines about other digests are passed over where there are some of SHA-256. So is what OpenPGP puts around a text that it
+/// signs (RFC 9580, 7); the signature isn't checked.
 struct FetchChecksums {
   let path: String
   private let digests: [ExactText: ContentDigest]
 
+  /// `path`: `-` is standard input.
   init(_ path: String) throws {
-    guard let identity = try? Files.identity(of: path), !identity.isDirectory,
-      let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: Self.longest + 1)
+    let isInput = path == "-"
+    guard isInput || (try? Files.identity(of: path))?.isDirectory == false,
+      let file = isInput ? FileHandle.standardInput : FileHandle(forReadingAtPath: path),
+      let data = try? file.read(upToCount: Self.longest + 1)
     else { throw Failure(66, "--checksums \(path): isn't a file that can be read, or is empty") }
     guard data.count <= Self.longest else {
       throw Failure(64, "--checksums \(path): has more than \(Self.longest >> 20) MiB")
@@ -30,13 +36,13 @@ struct FetchChecksums {
 
   static func digests(in data: Data, of path: String) throws(Failure) -> [ExactText: ContentDigest] {
     var digests: [ExactText: ContentDigest] = [:]
-    let lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (index, line) in lines.enumerated() {
-      let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
-      if line.isEmpty || line.first == UInt8(ascii: "#") { continue }
-      let place = "--checksums \(path), line \(index + 1)"
+    var passedOver: ChecksumLines.Line?
+    for line in ChecksumLines(data).lines {
+      let place = "--checksums \(path), line \(line.number)"
       guard let (digest, name) = entry(line) else {
-        throw Failure(64, "\(place): isn't a SHA-256 and a name, as sha256sum or sha256sum --tag prints them")
+        guard isOfAnotherKind(line.text) else { throw Failure(64, "\(place): \(noEntry(line.text))") }
+        passedOver = passedOver ?? line
+        continue
       }
       guard let inside = inside(name) else {
         throw Failure(64, "\(place): '\(Printable.text(name))' lies outside of the directory that files go to")
@@ -47,12 +53,28 @@ struct FetchChecksums {
       }
       digests[key] = digest
     }
+    if digests.isEmpty, let passedOver {
+      throw Failure(64, "--checksums \(path), line \(passedOver.number): \(noEntry(passedOver.text))")
+    }
     return digests
   }
 
-  private static func entry(_ line: Data) -> (ContentDigest, String)? {
-    let isEscaped = line.first == UInt8(ascii: "\\")
-    let text = Array(isEscaped ? line.dropFirst() : line)
+  private static func noEntry(_ text: Data) -> String {
+    let remedy = text.count == digits ? "; --sha256 takes a digest without a name" : ""
+    return "isn't a SHA-256 and a name, as sha256sum or sha256sum --tag prints them" + remedy
+  }
+
+  /// `MD5 (name) = …`, `SIZE (name) = …`.
+  private static func isOfAnotherKind(_ text: Data) -> Bool {
+    let tag = String(decoding: text.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+    return (2...16).contains(tag.utf8.count) && tag.lowercased() != "sha256"
+      && tag.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
+      && text.dropFirst(tag.utf8.count).starts(with: " (".utf8) && text.firstRange(of: Data(") = ".utf8)) != nil
+  }
+
+  private static func entry(_ line: ChecksumLines.Line) -> (ContentDigest, String)? {
+    let isEscaped = !line.isExact && line.text.first == UInt8(ascii: "\\")
+    let text = Array(isEscaped ? line.text.dropFirst() : line.text)
     guard let (hex, rawName) = tagged(text) ?? plain(text),
       let digest = ContentDigest(hex: String(decoding: hex, as: UTF8.self)), digest.algorithm == .sha256,
       let bytes = isEscaped ? unescaped(rawName) : Array(rawName), !bytes.isEmpty, !bytes.contains(0),

@@ -73,6 +73,9 @@ struct FetchCommand: AsyncParsableCommand {
       throw ValidationError("--sha256 and --chunks are for one URL; give each its own command.")
     }
     if !isOne, place.output != nil { throw ValidationError("--output is for one URL; give each its own command.") }
+    if checks.checksums == "-", from.contains("-") {
+      throw ValidationError("--from - and --checksums - both want standard input; name a file for one.")
+    }
     if place.output == "-", output.json {
       throw ValidationError("--output - and --json both want standard output; leave one out.")
     }

@@ -32,8 +32,7 @@ enum FetchList {
   /// Line by line as bytes: a million of them are quick that way, and whatever editors leave around a URL is no part of
   /// it.
   static func entries(in data: Data, of list: String) throws -> [Entry] {
-    let marked = data.starts(with: [0xef, 0xbb, 0xbf]) ? data.dropFirst(3) : data
-    let lines = marked.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let lines = data.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     return try lines.enumerated().compactMap { index, line in
       var text = line.drop(while: isBlank)
       while let last = text.last, isBlank(last) { text.removeLast() }
@@ -49,4 +48,9 @@ enum FetchList {
   private static let remedy = "write them as the server does, with percent signs (%E9)"
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte <= 0x20 }
+}
+
+extension Data {
+  /// What some editors put before a text in UTF-8.
+  var withoutByteOrderMark: Data { starts(with: [0xef, 0xbb, 0xbf]) ? dropFirst(3) : self }
 }

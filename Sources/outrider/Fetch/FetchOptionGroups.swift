@@ -57,7 +57,7 @@ struct FetchCheckOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The SHA-256 of the file; for one URL.", valueName: "hex")) var sha256: [String] = []
   @Option(
     help: ArgumentHelp(
-      "Checksums as sha256sum(1) prints them, with or without --tag. Each fetched file must be listed by its name and match.",
+      "Checksums as sha256sum(1) prints them, with or without --tag or --zero; - reads standard input. Each fetched file must be listed by its name and match.",
       valueName: "file"),
     completion: .file())
   var checksums: String?

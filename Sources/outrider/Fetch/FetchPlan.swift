@@ -88,7 +88,9 @@ struct FetchPlan: Sendable {
     for index in targets.indices {
       // One that --output names is listed by the name that its URL has.
       let name = targets.count == 1 ? (try? ParsedURL(targets[0].url)).map { SafeFileName.from(path: $0.path) } : nil
-      guard let digest = list.digest(of: targets[index].name) ?? name.flatMap(list.digest) else {
+      // Nor has what sha256sum(1) read from standard input a name.
+      let digest = list.digest(of: targets[index].name) ?? name.flatMap { list.digest(of: $0) ?? list.digest(of: "-") }
+      guard let digest else {
         throw Failure(64, "--checksums \(path): doesn't list '\(Printable.text(name ?? targets[index].name))'")
       }
       targets[index].digest = digest

@@ -178,6 +178,35 @@ import Testing
     #expect(known.isFinished)
   }
 
+  @Test(
+    "no length, and the wrong digest: what comes twice is no cut connection (F-14)", arguments: [5000, 3 << 20],
+    [true, false])
+  func wrongUntilClose(count: Int, hasRanges: Bool) async throws {
+    let other = Content.pseudoRandom(seed: 9, count: count)
+    let trial = try await Trial.run(digest: Trial.digest, content: other) { request, _ in
+      .with {
+        $0.removedHeaders = ["Repr-Digest"]
+        // Else whatever part is asked for has its length.
+        if request.header("Range") == nil || !hasRanges { $0.framing = .untilClose }
+        if !hasRanges { $0.range = .ignored }
+      }
+    }
+    #expect(trial.failure == .digestMismatch, "\(trial.end)")
+    #expect(trial.requests.count <= (hasRanges ? 3 : 4), "\(trial.ranges)")
+  }
+
+  @Test("no length, and cut: the rest is asked for at once (F-14)") func cutUntilClose() async throws {
+    let clock = TestClock()
+    let trial = try await Trial.run(digest: Trial.digest, clock: clock) { _, nth in
+      .with {
+        $0.removedHeaders = ["Repr-Digest"]
+        $0.framing = .untilClose
+        if nth == 1 { $0.ending = .init(.close, after: .byte(1 << 20)) }
+      }
+    }
+    #expect(trial.isFinished && trial.requests.count == 2, "\(trial.end) \(trial.ranges)")
+  }
+
   @Test("F-15 lengths that contradict each other", arguments: [Reply.LengthFault.contradicting, .withChunked])
   func contradictions(fault: Reply.LengthFault) async throws {
     let trial = try await Trial.run { _, nth in nth == 1 ? .with { $0.length = fault } : nil }

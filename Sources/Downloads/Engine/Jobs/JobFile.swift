@@ -80,6 +80,8 @@ final class JobFile {
     var mismatched: MismatchedDigests?
     /// A chunk came wrong: a cache on the way may have it so.
     var hadBadChunk = false
+    /// Bytes of an answer whose length nobody told, and whose digest was wrong: that many again are no cut connection.
+    var unprovedLength: Int64?
   }
 
   /// Bytes up to which handing a file from thread to thread costs more than hashing or writing it.

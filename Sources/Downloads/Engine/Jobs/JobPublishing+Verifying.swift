@@ -64,6 +64,26 @@ extension JobPublishing {
     return true
   }
 
+  /// What is there may be a beginning, and the rest can be asked for. A server that sends the same number of bytes again, from the
+  /// start, has sent all that it has.
+  private func mismatchedWithoutLength(_ job: ActiveJob, _ difference: String) {
+    let length = job.file.written.offset
+    if job.file.evidence.unprovedLength == length {
+      return endings.fail(
+        job,
+        TransferFailure(
+          .digestMismatch, detail: "the file's digest is wrong (\(difference)), also when it is fetched again"))
+    }
+    let isFirst = job.file.evidence.unprovedLength == nil
+    job.file.evidence.unprovedLength = length
+    guard isFirst else { return endings.handle(.failed(.retry(.truncated, retryAfter: nil)), job) }
+    // What was kept in memory isn't in the file that the rest would be added to.
+    if job.file.content != nil {
+      endings.startAfresh(job, reason: "its digest was wrong, and its server told no length")
+    }
+    endings.reopen(job)
+  }
+
   /// Forgets what the last answer brought; what was there before may be right.
   private func takeBack(_ job: ActiveJob, to offset: Int64) {
     guard let file = job.file.staging else { return }
@@ -96,9 +116,7 @@ extension JobPublishing {
     let difference = job.file.hashing.hasher?.difference ?? ""
     switch result {
     case .success(true): publish(job, isReplay: false)
-    case .success(false) where !job.file.evidence.isLengthProved:
-      // No length was told: what is there may be a beginning, and the rest can be asked for.
-      endings.handle(.failed(.retry(.truncated, retryAfter: nil)), job)
+    case .success(false) where !job.file.evidence.isLengthProved: mismatchedWithoutLength(job, difference)
     case .success(false) where job.file.chunks != nil:
       endings.fail(
         job,

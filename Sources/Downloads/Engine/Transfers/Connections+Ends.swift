@@ -146,9 +146,7 @@ extension Connections {
         then: .fail(
           TransferFailure(
             .refused,
-            detail:
-              "the server gave no length, so a cut connection can't be told from the end; declare a size with a digest")
-        ))
+            cause: .digestNeeded(why: "the server tells no length, so a cut connection looks like the file's end"))))
     }
     keepWhole(job, writer)
     job.file.evidence.check = writer.check
