@@ -59,7 +59,7 @@ import Testing
 
   @Test(
     "a program that gives up root goes on with its plugins, and their limits hold", .enabled(if: geteuid() == 0),
-    arguments: ["call", "loop", "free", "host"])
+    arguments: ["call", "loop", "free", "host", "load"])
   func dropped(name: String) throws {
     let end = try Self.run("dropped-\(name)")
     #expect(end.status == 0 && end.output == "done\n", "\(end)")
@@ -284,6 +284,11 @@ import Testing
           for (int round = 0; round < 5; round++, usleep(50000)) assert(same(round) == OUTRIDER_OK);
         if (is(scene, "dropped-loop"))
           assert(outrider_call(plugin, "loop", "void()", NULL, 0, 0.3, NULL, NULL) == OUTRIDER_ENDED);
+        if (is(scene, "dropped-load")) {
+          outrider_plugin *other = NULL;
+          assert(outrider_load(host, "./calls.so", NULL, &other, &error) == OUTRIDER_FAILED && !other);
+          assert(strstr(error, "a new host loads others") && same(1) == OUTRIDER_OK);
+        }
         if (is(scene, "dropped-free")) outrider_plugin_free(plugin);
         if (is(scene, "dropped-host")) outrider_host_free(host);
       }

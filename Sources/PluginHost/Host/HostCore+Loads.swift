@@ -87,6 +87,11 @@ extension HostCore {
 
   /// Before anything of a load is begun. Refusing one here costs no other load anything.
   private func admit(_ request: LoadRequest, _ server: ForkServerClient) throws(HostError) {
+    guard geteuid() == user else {
+      throw .failed(
+        "user \(user) made this host, and its process runs as user \(geteuid()) now; plugins that are loaded go on, "
+          + "and a new host loads others")
+    }
     let budget = DescriptorBudget(
       loading: runs.loading,
       // More don't fit a request, which is said later and otherwise. An ordinary user's are the fork server's to clone.

@@ -17,6 +17,8 @@ final class HostCore: @unchecked Sendable {
   private let alarm: LaneAlarm
   private let isRunning = Atomic(true)
   private let workers = WorkerThreads()
+  /// Whose cgroups and folders the host has. A process that gives them up can't make others.
+  let user = geteuid()
   /// Names what this host hands over to plugins, in whichever pid namespace it is.
   private let token = UInt64.random(in: 0 ... .max)
   let runs = RunTable()
