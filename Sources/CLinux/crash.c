@@ -1,4 +1,5 @@
 #include "ol_crash.h"
+#include "ol_libraries.h"
 #include "ol_process.h"
 
 #include <dlfcn.h>
@@ -18,7 +19,7 @@
 
 /* As process 1 of its namespace a runner can't die of a signal that it raises itself: glibc's abort would end in a
    fault. The handler says which signal it was, and this status stands for SIGABRT. */
-enum { ABORTED = 134, LONGEST_NAME = 255, MOST_FRAMES = 32 };
+enum { ABORTED = 134, LONGEST_NAME = 255, LONGEST_SYMBOL = 640, MOST_FRAMES = 32 };
 
 static int crash_channel = -1;
 /* The runner. What it starts is no runner, and its faults are told by wait(2). */
@@ -27,7 +28,7 @@ static struct ol_stack_messages kinds;
 static char alternate_stack[64 * 1024] __attribute__((aligned(16)));
 
 struct writer {
-  unsigned char bytes[1024];
+  unsigned char bytes[2048];
   size_t count;
 };
 
@@ -35,8 +36,8 @@ static void put(struct writer *writer, uint64_t value, int width) {
   for (int index = 0; index < width; index++) writer->bytes[writer->count++] = (unsigned char)(value >> (8 * index));
 }
 
-static void put_text(struct writer *writer, const char *text) {
-  size_t length = text ? strnlen(text, LONGEST_NAME) : 0;
+static void put_text(struct writer *writer, const char *text, size_t longest) {
+  size_t length = text ? strnlen(text, longest) : 0;
   put(writer, length, 4);
   for (size_t index = 0; index < length; index++) {
     unsigned char byte = (unsigned char)text[index];
@@ -69,41 +70,39 @@ struct registers {
   enum access access;
 };
 
-/* The library that the address is in, without a lock. */
-static struct place place_of_fault(const siginfo_t *info) {
+static const char *name_of(const struct ol_library *library) {
+  return *library->name ? library->name : program_invocation_name;
+}
+
+/* The library that the fault's address is in, as `find` finds it. */
+static struct place place_of_fault(const siginfo_t *info, int (*find)(uintptr_t, struct ol_library *)) {
   struct place place = {NULL, NULL, 0};
-#if __GLIBC_PREREQ(2, 35)
-  struct dl_find_object found;
-  if (info->si_code > 0 && _dl_find_object(info->si_addr, &found) == 0) {
-    const char *name = found.dlfo_link_map->l_name;
-    place.library = name && *name ? name : program_invocation_name;
-    place.base = found.dlfo_link_map->l_addr;
+  struct ol_library library;
+  if (info->si_code > 0 && find((uintptr_t)info->si_addr, &library)) {
+    place.library = name_of(&library);
+    place.base = library.base;
   }
-#else
-  (void)info;
-#endif
   return place;
 }
 
-static void tell(int number, const siginfo_t *info, const struct registers *registers, const struct place *place) {
+static void tell(int number, const siginfo_t *info, const struct registers *registers, const struct place *place,
+                 const struct place *fault) {
   struct writer body = {.count = 0};
-  struct place fault = place_of_fault(info);
   uint64_t address = (uint64_t)(uintptr_t)info->si_addr;
   put(&body, (uint64_t)number, 4);
   put(&body, address, 8);
   put(&body, registers->instruction, 8);
   put(&body, registers->stack, 8);
-  put_text(&body, place->library);
-  put_text(&body, place->symbol);
+  put_text(&body, place->library, LONGEST_NAME);
+  put_text(&body, place->symbol, LONGEST_SYMBOL);
   put(&body, place->library ? registers->instruction - place->base : 0, 8);
   put(&body, (uint64_t)(uint32_t)info->si_code, 4);
   put(&body, registers->access, 1);
-  put_text(&body, fault.library);
-  put(&body, fault.library ? address - fault.base : 0, 8);
+  put_text(&body, fault->library, LONGEST_NAME);
+  put(&body, fault->library ? address - fault->base : 0, 8);
   send_frame(kinds.site, &body);
 }
 
-#if __GLIBC_PREREQ(2, 35)
 /* How many entries of the dynamic symbol table the hash table reaches. */
 static size_t symbol_count(const uint32_t *hash, const uint32_t *gnu) {
   if (hash) return hash[1];
@@ -118,14 +117,14 @@ static size_t symbol_count(const uint32_t *hash, const uint32_t *gnu) {
 }
 
 /* What dladdr finds, without its lock. */
-static void find_symbol(const struct link_map *map, uint64_t instruction, struct place *place) {
+static void find_symbol(const struct ol_library *library, uint64_t instruction, struct place *place) {
   const uint32_t *hash = NULL, *gnu = NULL;
   const ElfW(Sym) *symbols = NULL, *best = NULL;
   const char *names = NULL;
   size_t names_size = 0;
-  for (const ElfW(Dyn) *entry = map->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
+  for (const ElfW(Dyn) *entry = library->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
     /* The loader has added the base, except where the section is read-only. */
-    uintptr_t value = entry->d_un.d_ptr, address = value < map->l_addr ? value + map->l_addr : value;
+    uintptr_t value = entry->d_un.d_ptr, address = value < library->base ? value + library->base : value;
     switch (entry->d_tag) {
       case DT_HASH: hash = (const uint32_t *)address; break;
       case DT_GNU_HASH: gnu = (const uint32_t *)address; break;
@@ -135,7 +134,7 @@ static void find_symbol(const struct link_map *map, uint64_t instruction, struct
     }
   }
   if (!symbols || !names) return;
-  uint64_t offset = instruction - map->l_addr;
+  uint64_t offset = instruction - library->base;
   size_t count = symbol_count(hash, gnu);
   for (const ElfW(Sym) *symbol = symbols; symbol < symbols + count; symbol++) {
     if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || symbol->st_name >= names_size) continue;
@@ -145,9 +144,8 @@ static void find_symbol(const struct link_map *map, uint64_t instruction, struct
   }
   if (!best) return;
   place->symbol = names + best->st_name;
-  place->base = map->l_addr + best->st_value;
+  place->base = library->base + best->st_value;
 }
-#endif
 
 #if __GLIBC_PREREQ(2, 35)
 struct walk {
@@ -159,23 +157,23 @@ struct walk {
   int has_begun;
 };
 
-/* One message for each frame. Whether it is one of the plugin's: the runner's own, and what called it, aren't told. */
+/* One message for each frame. Whether what called it is told as well: the runner's own frames, and what called them, aren't. Its
+   functions in the place of the C library's, which plugins call and which have symbols for that, are as if they weren't there. */
 static int tell_frame(struct walk *walk, uint64_t instruction, int is_call) {
-  struct dl_find_object found;
+  struct ol_library library;
   struct place place = {NULL, NULL, 0};
   struct writer body = {.count = 0};
   /* A call's frame has the address that it returns to, which may be the first of the next function. */
   uint64_t inside = instruction - (is_call ? 1 : 0);
-  if (_dl_find_object((void *)(uintptr_t)inside, &found) != 0) return 0;
-  const char *name = found.dlfo_link_map->l_name;
-  if (!name || !*name) return 0;
-  find_symbol(found.dlfo_link_map, inside, &place);
+  if (!ol_find_library(inside, &library)) return 0;
+  find_symbol(&library, inside, &place);
+  if (!*library.name) return place.symbol != NULL;
   if (walk->thread) put(&body, (uint64_t)walk->thread, 4);
   put(&body, walk->count++, 4);
-  put_text(&body, name);
-  put_text(&body, place.symbol);
+  put_text(&body, library.name, LONGEST_NAME);
+  put_text(&body, place.symbol, LONGEST_SYMBOL);
   put(&body, place.symbol ? inside - place.base : 0, 8);
-  put(&body, inside - found.dlfo_link_map->l_addr, 8);
+  put(&body, inside - library.base, 8);
   send_frame(walk->thread ? kinds.thread_frame : kinds.frame, &body);
   return 1;
 }
@@ -184,52 +182,64 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *raw) {
   struct walk *walk = raw;
   int is_exact = 0;
   uint64_t instruction = (uint64_t)_Unwind_GetIPInfo(context, &is_exact);
-  if (!walk->has_begun && instruction != walk->instruction) return _URC_NO_REASON;
-  walk->has_begun = 1;
+  if (!walk->has_begun) {
+    /* That one has been told. */
+    walk->has_begun = instruction == walk->instruction;
+    return _URC_NO_REASON;
+  }
   if (walk->count == MOST_FRAMES || !tell_frame(walk, instruction, !is_exact)) return _URC_END_OF_STACK;
   return _URC_NO_REASON;
 }
 
 /* Who called what crashed, or what a thread was doing. Everything that is read here may be overwritten: a fault of its own ends
-   the process, and what was told before is enough. Where code was jumped to that isn't there, the top of the stack has the
-   caller's address. */
-static void tell_callers(uint64_t instruction, uint64_t stack, pid_t thread) {
-  struct walk walk = {.instruction = instruction, .thread = thread};
-  struct dl_find_object found;
-  if (_dl_find_object((void *)(uintptr_t)instruction, &found) == 0) {
+   the process, and what was told before is enough. Where what was jumped to is no code, the top of the stack has the caller's
+   address. */
+static void tell_callers(const struct registers *registers, int is_call, pid_t thread) {
+  struct walk walk = {.instruction = registers->instruction, .thread = thread};
+  struct ol_library library;
+  int is_known = ol_find_library(registers->instruction, &library);
+  if (is_known && !tell_frame(&walk, registers->instruction, is_call)) return;
+  if (is_known && registers->access != ACCESS_EXECUTE) {
     _Unwind_Backtrace(visit, &walk);
-  } else if (stack) {
-    tell_frame(&walk, *(const uint64_t *)(uintptr_t)stack, 1);
+  } else if (registers->stack) {
+    tell_frame(&walk, *(const uint64_t *)(uintptr_t)registers->stack, 1);
   }
 }
 #endif
 
-/* What is known without waiting for anyone goes first: the tables that follow are the plugin's, and may be anything.
-   Another thread may hold the loader's lock and wait for this one, for as long as a constructor does. */
-static void locate(int number, const siginfo_t *info, const struct registers *registers) {
-  struct place place = {NULL, NULL, 0};
+/* What is known without waiting for anyone, and without believing what a plugin may have written over, goes first: the tables that
+   follow may be anything. Another thread may hold the loader's lock and wait for this one, for as long as a constructor does. */
+static struct place locate(int number, const siginfo_t *info, const struct registers *registers) {
+  struct place place = {NULL, NULL, 0}, fault = place_of_fault(info, ol_find_noted_library);
+  struct ol_library library;
   uint64_t instruction = registers->instruction;
-#if __GLIBC_PREREQ(2, 35)
-  struct dl_find_object found;
-  if (instruction && _dl_find_object((void *)(uintptr_t)instruction, &found) == 0) {
-    const char *name = found.dlfo_link_map->l_name;
-    place.library = name && *name ? name : program_invocation_name;
-    place.base = (uint64_t)(uintptr_t)found.dlfo_map_start;
-    tell(number, info, registers, &place);
-    find_symbol(found.dlfo_link_map, instruction, &place);
-    if (place.symbol) tell(number, info, registers, &place);
-    return;
+  int is_noted = ol_find_noted_library(instruction, &library);
+  if (!is_noted) tell(number, info, registers, &place, &fault);
+  if (is_noted || (instruction && ol_find_library(instruction, &library))) {
+    place.library = name_of(&library);
+    place.base = library.start;
+    tell(number, info, registers, &place, &fault);
+    find_symbol(&library, instruction, &place);
+    if (place.symbol) tell(number, info, registers, &place, &fault);
+  } else {
+    /* The lookup above doesn't know a library that is still being relocated; this one does. Not on the list of
+       async-signal-safe functions; the wall clock ends what waits for the lock. */
+    Dl_info where;
+    if (instruction && dladdr((void *)(uintptr_t)instruction, &where)) {
+      place.library = where.dli_fname;
+      place.symbol = where.dli_sname;
+      place.base = (uint64_t)(uintptr_t)(where.dli_saddr ? where.dli_saddr : where.dli_fbase);
+      tell(number, info, registers, &place, &fault);
+    }
   }
-#endif
-  tell(number, info, registers, &place);
-  /* The lookup above doesn't know a library that is still being relocated; this one does. Not on the list of
-     async-signal-safe functions; the wall clock ends what waits for the lock. */
-  Dl_info where;
-  if (!instruction || !dladdr((void *)(uintptr_t)instruction, &where)) return;
-  place.library = where.dli_fname;
-  place.symbol = where.dli_sname;
-  place.base = (uint64_t)(uintptr_t)(where.dli_saddr ? where.dli_saddr : where.dli_fbase);
-  tell(number, info, registers, &place);
+  return place;
+}
+
+/* Where the fault's address is, if that is a library that was loaded since they were noted. */
+static void locate_fault(int number, const siginfo_t *info, const struct registers *registers, const struct place *place) {
+  if (place_of_fault(info, ol_find_noted_library).library) return;
+  struct place fault = place_of_fault(info, ol_find_library);
+  if (fault.library) tell(number, info, registers, place, &fault);
 }
 
 static struct registers read_registers(const void *raw) {
@@ -276,10 +286,11 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
   struct registers registers = read_registers(raw);
   pid_t none = 0, self = gettid();
   if (atomic_compare_exchange_strong(&first_crash, &none, self)) {
-    locate(number, info, &registers);
+    struct place place = locate(number, info, &registers);
 #if __GLIBC_PREREQ(2, 35)
-    tell_callers(registers.instruction, registers.stack, 0);
+    tell_callers(&registers, 0, 0);
 #endif
+    locate_fault(number, info, &registers, &place);
   } else if (none != self) {
     /* The process should be gone before it is over. The first one may wait for a lock that is held here. */
     struct timespec pause = {.tv_nsec = 100000000};
@@ -295,18 +306,16 @@ static void on_crash(int number, siginfo_t *info, void *raw) {
 
 void ol_tell_exit(const void *caller) {
 #if __GLIBC_PREREQ(2, 35)
-  struct dl_find_object found;
+  struct ol_library library;
   if (getpid() != runner || atomic_load(&first_crash) != 0) return;
-  if (_dl_find_object((void *)((uintptr_t)caller - 1), &found) != 0) return;
-  const char *name = found.dlfo_link_map->l_name;
   /* The runner's own end is none of the plugin's. */
-  if (!name || !*name) return;
+  if (!ol_find_library((uintptr_t)caller - 1, &library) || !*library.name) return;
   siginfo_t info;
   memset(&info, 0, sizeof info);
   struct registers registers = {(uint64_t)(uintptr_t)caller, 0, ACCESS_UNKNOWN};
-  struct place place = {NULL, NULL, 0};
-  tell(0, &info, &registers, &place);
-  tell_callers(registers.instruction, 0, 0);
+  struct place nowhere = {NULL, NULL, 0};
+  tell(0, &info, &registers, &nowhere, &nowhere);
+  tell_callers(&registers, 1, 0);
 #else
   (void)caller;
 #endif
@@ -320,18 +329,38 @@ static void on_question(int number, siginfo_t *info, void *raw) {
   struct registers registers = read_registers(raw);
   pid_t self = gettid();
 #if __GLIBC_PREREQ(2, 35)
-  tell_callers(registers.instruction, registers.stack, self);
+  tell_callers(&registers, 0, self);
 #endif
   char name[16] = "";
   prctl(PR_GET_NAME, name);
   struct writer body = {.count = 0};
   put(&body, (uint64_t)self, 4);
-  put_text(&body, name);
+  put_text(&body, name, LONGEST_NAME);
   send_frame(kinds.thread_told, &body);
   for (;;) {
     struct timespec forever = {.tv_sec = 3600};
     nanosleep(&forever, NULL);
   }
+}
+
+void ol_rehearse_crash(void) {
+  siginfo_t info;
+  memset(&info, 0, sizeof info);
+  struct registers registers = {(uint64_t)(uintptr_t)dlsym(RTLD_DEFAULT, "abort"), 0, ACCESS_UNKNOWN};
+  struct timespec none = {.tv_nsec = 0};
+  char name[16];
+  /* There is no channel yet, so that nothing is sent. */
+  struct place place = locate(0, &info, &registers);
+  locate_fault(0, &info, &registers, &place);
+#if __GLIBC_PREREQ(2, 35)
+  struct walk walk = {.has_begun = 1};
+  tell_frame(&walk, registers.instruction, 0);
+  _Unwind_Backtrace(visit, &walk);
+#endif
+  nanosleep(&none, NULL);
+  prctl(PR_GET_NAME, name);
+  signal(OL_WHERE_SIGNAL, SIG_DFL);
+  if (getpid() == gettid()) errno = 0;
 }
 
 int ol_install_stack_handlers(int channel, struct ol_stack_messages messages) {

@@ -117,7 +117,10 @@ package struct CallSignature: Sendable, Equatable, CustomStringConvertible {
 
   /// Parses for example `u64(u64,bytes,u32)`; spaces are ignored. `i32()` and `i32(void)` take nothing.
   package init(parsing text: String) throws(ParseError) {
-    guard text.utf8.count <= Self.longestText else { throw SignatureParser.isNone(text) }
+    guard text.utf8.count <= Self.longestText else {
+      throw ParseError(
+        description: "a signature has at most \(Self.longestText) bytes; this one has \(text.utf8.count)")
+    }
     var parser = SignatureParser(text)
     (result, arguments) = try parser.signature()
     guard arguments.count <= Self.maxArguments else {

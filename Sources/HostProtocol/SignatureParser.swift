@@ -16,7 +16,8 @@ struct SignatureParser {
   }
 
   static func isNone(_ text: String) -> ParseError {
-    ParseError(description: "signature '\(text.prefix(80))' isn't RETURN(ARGUMENTS), for example i32(i32)")
+    let shown = text.count > 80 ? "\(text.prefix(80))…" : text
+    return ParseError(description: "signature '\(shown)' isn't RETURN(ARGUMENTS), for example i32(i32)")
   }
 
   mutating func signature() throws(ParseError) -> (Kind, [Kind]) {

@@ -72,10 +72,10 @@ package struct Remedy: Sendable, Equatable {
       self = Remedy(
         line: "processes: 1", words: "lets it start another process, whose time and memory count as the plugin's own")
     case _ where denial.operation == "execve" && denial.target.isAbsolutePath:
-      let execution = Self.execution(of: Self.file(of: denial))
-      self = Remedy(
-        line: policy.processes > 0 ? execution : "processes: 1\n\(execution)",
-        words: "lets it start that program, which may do what the plugin may")
+      let path = Self.file(of: denial)
+      self =
+        Self.rejection(of: path, denial, machine).map { Remedy(line: nil, words: $0) }
+        ?? Self.starting(path, policy, machine, isFirst: policy.processes == 0)
     case _ where denial.operation == "mmap" && denial.target.isAbsolutePath:
       self = Self.mapping(Self.file(of: denial), policy, machine)
     case _ where denial.operation == "mmap" && Self.mapsFile(denial.target):
@@ -116,7 +116,8 @@ package struct Remedy: Sendable, Equatable {
     let isNamed = rule.hasSuffix("[\(call)]}")
     let group = isNamed ? SystemCallGroup.all.first { $0.calls.contains(call) } : nil
     let words = group.map { ", or \($0.name), the group that it is in" } ?? ""
-    return "the policy's own rule decides this: remove '\(rule)'\(words), in it or in what it extends"
+    return
+      "the policy's own rule decides this: remove '\(rule)'\(words), in it or in what it extends; of a policy that comes with outrider, take another one"
   }
 
   private static func file(of denial: RunReport.Denial) -> String {
@@ -124,14 +125,30 @@ package struct Remedy: Sendable, Equatable {
     return PolicyPath.named(path) ?? path
   }
 
-  private static func mapping(_ path: String, _ policy: Policy, _ machine: Machine) -> Remedy {
-    let access = policy.access(to: path)
-    // What of the machine's is granted below /tmp is there in place of the plugin's own.
-    let isOwn = access == .none && (RunnerView.own + [RunnerView.containers]).contains { path.lies(in: $0) }
-    guard !isOwn, access != .write else {
-      return Remedy(
-        line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
+  /// `isFirst`: the plugin may start no process yet.
+  private static func starting(_ path: String, _ policy: Policy, _ machine: Machine, isFirst: Bool) -> Remedy {
+    if isWritten(path, policy) { return writtenCode }
+    guard machine.isFolder(path) == false else {
+      return Remedy(line: nil, words: "it isn't on this machine either, as a file")
     }
+    return Remedy(
+      line: isFirst ? "processes: 1\n\(execution(of: path))" : execution(of: path),
+      words: "lets it start that program, which may do what the plugin may")
+  }
+
+  private static let writtenCode = Remedy(
+    line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
+
+  /// Whether the plugin may write what has that path in its view. What of the machine's is granted below /tmp is there in place of
+  /// the plugin's own.
+  private static func isWritten(_ path: String, _ policy: Policy) -> Bool {
+    let access = policy.access(to: path)
+    return access == .write
+      || access == .none && (RunnerView.own + [RunnerView.containers]).contains { path.lies(in: $0) }
+  }
+
+  private static func mapping(_ path: String, _ policy: Policy, _ machine: Machine) -> Remedy {
+    if isWritten(path, policy) { return writtenCode }
     guard !machine.isPlugins(path, policy) else {
       return Remedy(line: nil, words: "no policy grants it as code: \(codeOfPlugins); copy it to a folder of its own")
     }
@@ -177,9 +194,7 @@ package struct Remedy: Sendable, Equatable {
       return Self.mapping(path, policy, machine)
     }
     if denial.operation == "execve" {
-      return machine.isFolder(path) == false
-        ? Remedy(line: execution(of: path), words: "lets it start that program, which may do what the plugin may")
-        : Remedy(line: nil, words: "it isn't on this machine either, as a file")
+      return starting(path, policy, machine, isFirst: false)
     }
     return denial.writes ? change(path, denial, policy, machine) : reading(path, policy, machine)
   }
@@ -324,7 +339,9 @@ package struct Remedy: Sendable, Equatable {
     guard RunnerView.runtime.contains(where: { path.lies(in: $0) }) else { return nil }
     return Remedy(
       line: nil,
-      words: "no policy lets it change the runtime; Python keeps from that with --env PYTHONDONTWRITEBYTECODE=1")
+      words:
+        "of something in it: no policy lets a plugin change the runtime; Python writes no caches there with --env PYTHONDONTWRITEBYTECODE=1"
+    )
   }
 
   private static func limit(_ denial: RunReport.Denial, _ limits: Limits) -> Remedy {

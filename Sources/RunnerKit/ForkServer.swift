@@ -60,6 +60,7 @@ public struct ForkServer {
     }
     // Read now, the machine's nsswitch.conf would have runners load modules that they may not map.
     ol_look_up_names_in_files()
+    ol_rehearse_crash()
     standIn(hasPidNamespace: !namespaces.lacks("pid"))
     let preload = arguments.firstIndex(of: "--preload").flatMap { index in
       arguments.indices.contains(index + 1) ? arguments[index + 1] : nil

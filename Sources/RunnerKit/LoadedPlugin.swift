@@ -49,6 +49,7 @@ struct LoadedPlugin {
       throw LoadError(message: String(cString: ol_loader_message()))
     }
     self.library = library
+    ol_note_libraries()
     HostCallbacks.configure(request)
     guard request.isExtension else {
       entryPoints = []

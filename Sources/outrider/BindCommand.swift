@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import AssetModel
 internal import Basics
+internal import LinuxSystem
 internal import PluginHost
 internal import PolicyLab
 
@@ -45,8 +46,23 @@ struct BindCommand: AsyncParsableCommand {
     var text: String?
   }
 
+  /// The first words of what is written here.
+  private static let mark = "// Made by 'outrider bind'"
+
+  /// What somebody else wrote stays.
+  private func check(_ output: String) throws {
+    if output == "-" { throw Failure(64, "--output names a file; leave it out for standard output") }
+    try OutputFile.check(output)
+    guard let there = try? Files.identity(of: output), there.isRegularFile, there.size > 0 else { return }
+    if (try? Files.text(of: output, limit: 64 << 20))?.hasPrefix(Self.mark) != true {
+      throw Failure(
+        73, "--output \(output): is there, and isn't what this command wrote; name another file, or remove it")
+    }
+  }
+
   func run() async {
     do {
+      if let output { try check(output) }
       let image = try PluginImage(opening: library, searching: PluginImage.isFoundByLoader(library))
       guard image.elf != nil else {
         throw Failure(
@@ -93,7 +109,8 @@ struct BindCommand: AsyncParsableCommand {
     }
     if output == nil { Output.line(String(binding.text.dropLast())) }
     Output.note(
-      "\(name) has \(binding.bound.count) functions; \(binding.unbound.count) can't be bound"
+      "\(name) has \(binding.bound.count == 1 ? "1 function" : "\(binding.bound.count) functions"); "
+        + "\(binding.unbound.count) can't be bound"
         + (binding.unbound.isEmpty ? "" : ", which are listed at the end"))
   }
 

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import PluginHost
 internal import PolicyLab
 internal import Sandbox
@@ -22,11 +23,19 @@ enum OutcomeAdvice {
     where ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"].contains { report.outcome.detail.hasPrefix("ended by \($0)") }:
       "nothing could say where: a stack smaller than 512 KiB overflowed, or the plugin changed how the signal is handled; --debug shows it"
     case .loadFailed where report.outcome.detail.contains(": cannot open shared object file"):
-      "it is found beside the library that was linked with -Wl,-rpath,'$ORIGIN', and where the system's loader looks"
+      isOfPlugin(report)
+        ? report.plugin.map { "'outrider inspect \(Printable.text($0.path, limit: 200))' says what kind of file it is" }
+        : "it is found beside the library that was linked with -Wl,-rpath,'$ORIGIN', and where the system's loader looks"
     case .entryPointMissing:
       report.plugin.map { "'outrider explore \(Printable.text($0.path, limit: 200))' lists what it has" }
     default: nil
     }
+  }
+
+  /// Whether what the loader says is about the plugin's own file.
+  private static func isOfPlugin(_ report: RunReport) -> Bool {
+    guard let name = report.plugin?.path.pathNames.last else { return false }
+    return report.outcome.detail.hasPrefix("\(RunnerView.bundle)/\(Printable.text(name, limit: 200)): ")
   }
 
   private static func gives(_ limit: LimitRemedy, _ options: SandboxOptions) -> String {

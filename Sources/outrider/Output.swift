@@ -161,11 +161,13 @@ enum Output {
     }
     if report.droppedDenials > 0 { note("… and \(report.droppedDenials) other denied calls") }
     for entry in report.log {
-      let origin = [entry.subsystem, entry.category].filter { !$0.isEmpty }.joined(separator: ":")
-      note("log \(entry.level) \(Printable.text(origin, limit: 80)): \(Printable.text(entry.message, limit: 400))")
+      note("log \(entry)")
     }
     if report.droppedLogLines > 0 {
-      note("… and \(report.droppedLogLines) lines of log beyond the limit, \(report.droppedLogBytes) bytes")
+      let lines = report.droppedLogLines == 1 ? "1 line" : "\(report.droppedLogLines) lines"
+      note(
+        "… and \(lines) of log beyond the limit, \(report.droppedLogBytes) bytes; policy: limits: {logBytes: \(max(policy.limits.logBytes >> 9, 1))KiB}"
+      )
     }
     guard report.isSandboxed else { return note("no walls: --no-sandbox") }
     let missing = report.walls.filter { $0.value.state != .full }.sorted { $0.key.rawValue < $1.key.rawValue }

@@ -68,15 +68,29 @@ struct StackPlaces: Encodable {
     threads = zip(report.threads, found.dropFirst()).map { Thread(number: $0.number, name: $0.name, stack: $1) }
   }
 
-  /// Of the library that was loaded; its dependencies seldom have debug information.
+  /// Of the library that was loaded, and of those beside it. What the system has seldom has debug information.
   private static func addSource(_ report: RunReport, _ host: PluginHost, _ places: inout [Place]) async {
-    guard let path = report.plugin?.path, let name = path.pathNames.last else { return }
+    guard let path = report.plugin?.path, let folder = path.parentFolder, let own = path.pathNames.last else { return }
+    let others = Set(places.map(\.library)).subtracting([own]).filter {
+      !$0.isEmpty && !$0.utf8.contains(UInt8(ascii: "/"))
+    }
+    .filter { (try? Files.identity(of: "\(folder)/\($0)"))?.isRegularFile == true }
+    for name in [own] + others.sorted().prefix(maxNeighbours) {
+      await addSource(of: "\(folder)/\(name)", named: name, host, &places)
+    }
+  }
+
+  /// Which names there are is the plugin's word.
+  private static let maxNeighbours = 4
+
+  private static func addSource(of path: String, named name: String, _ host: PluginHost, _ places: inout [Place]) async
+  {
     let indices = places.indices.filter { places[$0].library == name }
     guard !indices.isEmpty, let bytes = try? Files.content(of: path, limit: LibraryExploration.longest) else { return }
     let source = await DebugFinder { host }.source(of: bytes, path: path)
     let found = SourcePlaces(source, of: indices.map { places[$0].address }).places
     for (index, place) in zip(indices, found) {
-      if let function = place.function { places[index].function = Printable.text(function, limit: 512) }
+      if let function = place.function { places[index].function = Printable.text(function, limit: 2000) }
       (places[index].file, places[index].line) = (place.file.map { Printable.text($0, limit: 120) }, place.line)
       places[index].add(place.inlined)
     }
@@ -153,7 +167,7 @@ extension StackPlaces.Place {
     let written = calls.prefix(Self.maxInlined).compactMap { call in
       call.line.map { line in
         StackPlaces.Inlined(
-          function: call.function.map { Printable.text($0, limit: 512) },
+          function: call.function.map { Printable.text($0, limit: 2000) },
           file: call.file.map { Printable.text($0, limit: 120) }, line: line)
       }
     }

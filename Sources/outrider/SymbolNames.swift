@@ -11,7 +11,7 @@ struct SymbolNames {
 
   init(_ host: PluginHost) { self.host = host }
 
-  private static let longestMangled = 400
+  private static let longestMangled = 2000
   private static let longestName = 200
 
   /// What is known of each; the others stay as they are.

@@ -550,6 +550,68 @@ import Testing
     #expect(end.status == status && end.errors.contains(sentence) && end.output.isEmpty, "\(end)")
   }
 
+  @Test("a file that something else wrote is never replaced, one of its own is") func output() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = "\(folder)/z.swift"
+    func bind() throws -> Workspace.Finished {
+      try Workspace.run(["bind", "zlib.h", "libz.so.1", "--function", "crc32", "--output", path])
+    }
+    for text in ["let mine = 1\n", "\n// Made by 'outrider bind'\n"] {
+      try text.write(toFile: path, atomically: false, encoding: .utf8)
+      let end = try bind()
+      #expect(end.status == 73 && end.errors.contains("isn't what this command wrote"), "\(end)")
+      #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+    }
+    try "".write(toFile: path, atomically: false, encoding: .utf8)
+    for _ in 0..<2 { #expect(try bind().status == 0) }
+    #expect(try Workspace.run(["bind", "zlib.h", "libz.so.1", "--output", "-"]).status == 64)
+  }
+
+  @Test("what is written compiles where everything is the main actor's, and under any name that is taken")
+  func anyIsolation() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      #include <stdbool.h>
+      #include <stddef.h>
+      void *made(void *(*alloc)(size_t n)) { return alloc(3); }
+      int filled(int (*read)(unsigned char *into, size_t length)) { return read(0, 0); }
+      enum word { hash = 1, load, rawValue, String };
+      enum word next(enum word w) { return w + 1; }
+      typedef struct { bool flags[4]; } flags;
+      flags made_flags(int i) { return (flags){{i & 1, i & 2, i & 4, i & 8}}; }
+      """, "-w -o libapi.so", in: folder)
+    try FileManager.default.copyItem(atPath: "\(folder)/source.c", toPath: "\(folder)/api.h")
+    for module in ["max", "withUnsafeBytes", "Api"] {
+      let end = try Workspace.run(
+        ["bind", "\(folder)/api.h", "\(folder)/libapi.so", "--module", module, "--output", "\(folder)/\(module).swift"])
+      try #require(end.status == 0, "\(end)")
+    }
+    let maps = try Self.moduleMaps().map { "-Xcc -fmodule-map-file='\($0)'" }.joined(separator: " ")
+    for module in ["max", "withUnsafeBytes", "Api"] {
+      let compiled = try Workspace.run(
+        [
+          "-c",
+          """
+          swiftc -typecheck -warnings-as-errors -swift-version 6 -default-isolation MainActor \
+            -I '\(Workspace.products)/Modules' \(maps) '\(folder)/\(module).swift'
+          """,
+        ], program: "/bin/bash")
+      #expect(compiled.status == 0, "\(compiled.output)\(compiled.errors)")
+    }
+    let ran = try Self.run(
+      """
+      import PluginHost
+      let host = try PluginHost()
+      let library = try await Api.load(on: host)
+      let flags = try await library.made_flags(5)
+      print(flags.flags, try await library.next(.hash_) == .load_)
+      """, in: folder, with: ["Api.swift"])
+    #expect(ran.output == "[true, false, true, false] true\n", "\(ran)")
+  }
+
   private struct Report: Decodable {
     struct Unbound: Decodable {
       var function, reason: String

@@ -43,6 +43,21 @@ import Testing
     #expect(pool.handle(.cancelled(1), at: .seconds(3)) == [], "it has its plugin")
   }
 
+  @Test("crashes in borrowers' calls keep others waiting for a tenth of a second at most") func crashesOfBorrowers() {
+    var pool = Self.warm(1)
+    var (now, pauses) = (Duration.zero, [Duration]())
+    for ticket in 1...20 {
+      _ = pool.handle(.asked(UInt64(ticket), deadline: now + Self.late), at: now)
+      _ = pool.handle(.returned(slot: 0, .dead), at: now)
+      let due = pool.nextDue ?? .zero
+      pauses.append(due - now)
+      now = due
+      #expect(pool.handle(.timeCame, at: now) == [.load(slot: 0)])
+      _ = pool.handle(.loaded(slot: 0), at: now)
+    }
+    #expect(pauses.first == PoolMachine.soonest && pauses.max() == PoolMachine.latestAfterLoan, "\(pauses)")
+  }
+
   @Test("one that has served is replaced at once, one that was no use later each time") func backsOff() {
     var pool = Self.warm(1)
     _ = pool.handle(.asked(1, deadline: Self.late), at: .zero)

@@ -74,4 +74,19 @@ import Testing
 
   private static let seed =
     ProcessInfo.processInfo.environment["OUTRIDER_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...UInt64.max)
+
+  @Test(
+    "names of the older kind are read",
+    arguments: [
+      ("_ZN4core9panicking9panic_fmt17h0123456789abcdefE", "core::panicking::panic_fmt"),
+      (
+        "_ZN81_$LT$alloc..vec..Vec$LT$T$C$A$GT$$u20$as$u20$core..ops..index..Index$LT$I$GT$$GT$5index17h3d65aa0123456789E",
+        "<alloc::vec::Vec<T,A> as core::ops::index::Index<I>>::index"
+      ),
+      ("_ZN3std4sync14Mutex$LT$T$GT$4lock17hef67aa0123456789E.llvm.123", "std::sync::Mutex<T>::lock"),
+      ("_ZN5media6Reader2atEPid", nil), ("_ZN4core17h0123456789abcdeE", nil), ("_ZN17h0123456789abcdefE", nil),
+      ("_ZN4core17h0123456789abcdegE", nil), ("_ZN9$LT$oops$17h0123456789abcdefE", nil),
+      ("_ZN99999999999999999999999core17h0123456789abcdefE", nil), ("_ZN4cor", nil), ("_ZN", nil),
+    ] as [(String, String?)])
+  func legacy(mangled: String, name: String?) { #expect(RustSymbol.demangled(mangled) == name) }
 }

@@ -14,6 +14,10 @@ struct ol_stack_messages {
   unsigned char thread_frame, thread_told;
 };
 
+/* Does once what the handlers do, and sends nothing: a function of a library is looked up at its first call, by lists of the
+   loader's that a plugin may have written over by the time that a crash is told. For processes that are forked later. */
+void ol_rehearse_crash(void);
+
 /* Installs handlers for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT and SIGSYS that write where it crashed and then up to
    32 frames of the stack, the innermost first, to `channel`, and let the signal take its course; and one for OL_WHERE_SIGNAL
    that writes the stack of the thread that it is sent to by another process, and keeps that thread. The stack of the calling

@@ -29,6 +29,7 @@ package enum RevealingFolder {
       guard let known = try? Files.identity(of: folder) else { continue }
       if known.isSameFile(as: identity) { return rejectionReason(forReal: folder) }
     }
-    return (try? Files.real(path)).flatMap(rejectionReason(forReal:))
+    // What a link of a process's leads to is another one's for another process that follows it.
+    return rejectionReason(forReal: path) ?? (try? Files.real(path)).flatMap(rejectionReason(forReal:))
   }
 }

@@ -31,6 +31,8 @@ struct RunPath: ~Copyable {
         throw .usage(
           "\(subject) leads through the symbolic link '\(Printable.text(name))' in a folder that plugins may write to; name the path that it leads to"
         )
+      case .system(let error) where error.code == EMFILE:
+        throw .exhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: 1))
       case .system(let error): throw .input("\(subject): \(SystemCallError.message(error.code))")
       }
     }

@@ -15,7 +15,7 @@ internal import Synchronization
 final class HostCore: @unchecked Sendable {
   let loop: EventLoop
   private let alarm: LaneAlarm
-  private let isRunning = Atomic(true)
+  private let shutdown = Shutdown()
   private let workers = WorkerThreads()
   /// Whose cgroups and folders the host has. A process that gives them up can't make others.
   let user = geteuid()
@@ -68,13 +68,21 @@ final class HostCore: @unchecked Sendable {
     }
   }
 
+  /// Returns when everything is gone; on a thread of the host's, which has that to do, at once.
   func shutDown() {
-    guard isRunning.exchange(false, ordering: .relaxed) else { return }
+    guard !loop.isCurrent, !workers.isCurrent else {
+      return DispatchQueue(label: "outrider.stopping").async { [self] in shutDown() }
+    }
+    guard shutdown.begins() else { return shutdown.wait() }
+    defer { shutdown.end() }
     pool.stopStarting()
     let done = DispatchSemaphore(value: 0)
     loop.submit { [self] in
       pool.stop()
-      for run in runs.all { run.serverDied("the host was shut down") }
+      for run in runs.all {
+        run.serverDied("the host was shut down")
+        ended[run.id] = run.machine.phase.report
+      }
       for run in folders.runs.union(runs.all.map(\.id)) { forget(run) }
       folders.close()
       // A caller that waits for a call may not get to its own cleaning up any more.

@@ -7,8 +7,15 @@ final class WorkerThreads: Sendable {
 
   func submit(_ work: @escaping @Sendable () -> Void) {
     // A serial queue of its own gets a thread even where as many are busy as there are cores; a concurrent one doesn't.
-    DispatchQueue(label: "outrider.worker").async(group: group, execute: work)
+    let queue = DispatchQueue(label: "outrider.worker")
+    queue.setSpecific(key: Self.mark, value: ObjectIdentifier(self))
+    queue.async(group: group, execute: work)
   }
+
+  private static let mark = DispatchSpecificKey<ObjectIdentifier>()
+
+  /// Whether the caller is one of them.
+  var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.mark) == ObjectIdentifier(self) }
 
   /// Until everything that was submitted before is done.
   func wait() { group.wait() }

@@ -216,7 +216,7 @@ package struct PluginImage: Sendable {
     var found: [File] = []
     var opened = 0
     while let name = wanted.popLast(), found.count < maxNeighbours, seen.count < maxLookedFor, opened < maxOpened {
-      try reading.check(directory)
+      try reading.check("\(directory)/\(itself), with what it needs,")
       guard !name.hasSlash, seen.insert(ExactText(name)).inserted, let file = neighbour(name, in: folder, within: top)
       else { continue }
       opened += 1

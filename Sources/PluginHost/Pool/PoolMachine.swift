@@ -83,6 +83,8 @@ struct PoolMachine {
 
   static let soonest = Duration.milliseconds(10)
   static let latest = Duration.seconds(10)
+  /// After a plugin that was loaded well and died in a borrower's hands: others' calls don't wait long for that.
+  static let latestAfterLoan = Duration.milliseconds(100)
 
   private let maxWaiting: Int
   /// After so many loans a plugin is replaced.
@@ -138,11 +140,15 @@ struct PoolMachine {
     case .returned(let slot, let result): returned(slot, result, at: now, &effects)
     case .tookBack(let slot, let isAlive):
       guard slots[slot] == .takingBack else { break }
-      if !isAlive { leave(slot, isFault: loans[slot] <= 1, at: now) } else { lendAgain(slot, &effects) }
+      if !isAlive {
+        leave(slot, isFault: loans[slot] <= 1, atMost: Self.latestAfterLoan, at: now)
+      } else {
+        lendAgain(slot, &effects)
+      }
     case .lendingFailed(let slot):
       guard case .lent(let ticket, let deadline) = slots[slot] else { break }
       if isStopping { effects.append(.refuse(ticket, .stopped)) } else { waiting.insert((ticket, deadline), at: 0) }
-      leave(slot, isFault: loans[slot] <= 1, at: now)
+      leave(slot, isFault: loans[slot] <= 1, atMost: Self.latestAfterLoan, at: now)
     case .died(let slot):
       guard slots[slot] == .idle else { break }
       idle.removeAll { $0 == slot }
@@ -203,7 +209,7 @@ struct PoolMachine {
       case .replace: end(slot, &effects)
       case .nothing, .takeBack: lendAgain(slot, &effects)
       }
-    case .dead: leave(slot, isFault: loans[slot] <= 1, at: now)
+    case .dead: leave(slot, isFault: loans[slot] <= 1, atMost: Self.latestAfterLoan, at: now)
     case .ended: leave(slot, isFault: false, at: now)
     }
   }
@@ -220,10 +226,10 @@ struct PoolMachine {
     effects.append(.end(slot: slot))
   }
 
-  private mutating func leave(_ slot: Int, isFault: Bool, at now: Duration) {
+  private mutating func leave(_ slot: Int, isFault: Bool, atMost latest: Duration = latest, at now: Duration) {
     if isFault { failures += 1 }
     // Ten doublings are beyond the latest.
-    let pause = isFault ? min(Self.soonest * (1 << min(failures - 1, 10)), Self.latest) : .zero
+    let pause = isFault ? min(Self.soonest * (1 << min(failures - 1, 10)), latest) : .zero
     slots[slot] = isStopping ? .over : .empty(due: now + pause)
   }
 

@@ -15,9 +15,13 @@ struct CrashStack: Equatable {
     let name = frame.library.pathNames.last ?? ""
     frames.append(
       RunReport.StackFrame(
-        library: Printable.text(name, limit: 80), symbol: Printable.text(frame.symbol, limit: 120),
+        library: Printable.text(name, limit: 80),
+        symbol: Printable.text(frame.symbol, limit: Self.isMangled(frame.symbol) ? 640 : 120),
         symbolOffset: frame.symbolOffset, address: frame.address))
   }
+
+  /// As compilers name functions; only whole names can be read.
+  private static func isMangled(_ symbol: String) -> Bool { symbol.utf8.allSatisfy { (0x21...0x7e).contains($0) } }
 
   /// Without the frames of libffi by which the host called the plugin.
   var ofPlugin: [RunReport.StackFrame] {

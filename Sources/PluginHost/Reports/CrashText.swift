@@ -14,21 +14,41 @@ enum CrashText {
   }
 
   static func describe(_ site: RunnerMessage.CrashSite) -> String {
-    var text = signal(site.signal)
-    if site.signal == SIGSEGV, isStackOverflow(site) { text += " (stack overflow)" }
+    var text = signal(isAbort(site) ? SIGABRT : site.signal)
+    if let cause = cause(of: site) { text += " (\(cause))" }
     guard !site.library.isEmpty else { return text }
     let library = site.library.pathNames.last ?? site.library
     let place = site.symbol.isEmpty ? "" : "\(Printable.text(site.symbol, limit: 120)) "
     return "\(text) in \(place)+0x\(String(site.offset, radix: 16)) of \(Printable.text(library, limit: 80))"
   }
 
+  /// glibc's abort ends in a privileged instruction where its signal ends nothing, as in the first process of a namespace.
+  private static func isAbort(_ site: RunnerMessage.CrashSite) -> Bool {
+    site.signal == SIGSEGV && site.code == fromKernel && site.symbol == "abort"
+      && site.library.pathNames.last?.hasPrefix("libc.so") == true
+  }
+
+  private static func cause(of site: RunnerMessage.CrashSite) -> String? {
+    switch site.signal {
+    case SIGSEGV where isStackOverflow(site): "stack overflow"
+    case SIGSEGV where site.code == fromKernel && !isAbort(site):
+      "an address that no process can have, or an instruction that it may not use"
+    // FPE_INTDIV
+    case SIGFPE where site.code == 1: "a division by zero, or of the lowest number by -1"
+    default: nil
+    }
+  }
+
+  /// SI_KERNEL: the processor told no address.
+  private static let fromKernel: Int32 = 0x80
   private static let nearNull: UInt64 = 64 << 10
   private static let aroundStack: UInt64 = 64 << 10
+  private static let largestFrame: UInt64 = 64 << 20
 
   /// The memory that it couldn't use; nil where the signal has no address.
   static func fault(_ site: RunnerMessage.CrashSite) -> RunReport.Fault? {
     // A process that sends it names none, nor does the kernel for an address that no process can have (SI_KERNEL).
-    guard [SIGSEGV, SIGBUS].contains(site.signal), site.code > 0, site.code != 0x80 else { return nil }
+    guard [SIGSEGV, SIGBUS].contains(site.signal), site.code > 0, site.code != fromKernel else { return nil }
     let access: RunReport.Fault.Access? =
       switch site.access {
       case .unknown: nil
@@ -64,9 +84,12 @@ enum CrashText {
     }
   }
 
-  /// The faulting address lies within some pages of the stack pointer, and isn't code.
+  /// The faulting address lies within some pages of the stack pointer, or nothing is mapped in the frame at hand; and it isn't code.
   private static func isStackOverflow(_ site: RunnerMessage.CrashSite) -> Bool {
-    site.address != 0 && site.access != .execute && distanceToStack(site) < aroundStack
+    guard site.address >= nearNull, site.access != .execute else { return false }
+    // SEGV_MAPERR
+    let isInFrame = site.code == 1 && site.address > site.stackPointer && distanceToStack(site) < largestFrame
+    return distanceToStack(site) < aroundStack || isInFrame
   }
 
   private static func distanceToStack(_ site: RunnerMessage.CrashSite) -> UInt64 {

@@ -186,15 +186,22 @@ public struct RunReport: Sendable {
   }
 
   /// One line of the log, or of what the plugin printed.
-  public struct LogLine: Sendable, Codable, Equatable {
+  /// Its `description` is made printable.
+  public struct LogLine: Sendable, Codable, Equatable, CustomStringConvertible {
     /// `debug`, `info`, `default`, `error` or `fault`.
     public var level: String
     /// What the plugin named; empty for what it printed.
     public var subsystem: String
     /// What the plugin named; `output` for what it printed.
     public var category: String
-    /// Made printable; strings that the plugin marked as private are `<private>`.
+    /// As the plugin wrote it: on a terminal it may do what it likes. Strings that it marked as private are `<private>`.
     public var message: String
+
+    /// On one line and without control characters, cut after 400 characters: `default output: looking at hello`.
+    public var description: String {
+      let origin = [subsystem, category].filter { !$0.isEmpty }.joined(separator: ":")
+      return "\(level) \(Printable.text(origin, limit: 80)): \(Printable.text(message, limit: 400))"
+    }
   }
 }
 

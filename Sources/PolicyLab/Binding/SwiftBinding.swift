@@ -27,8 +27,11 @@ package struct SwiftBinding: Sendable, Equatable {
   package init(
     module: String, headers: [String], library: String, exported: [String], description: HeaderDescription
   ) throws(Failure) {
-    guard CName.isIdentifier(module), SwiftName.declared(module) == module else {
-      throw Failure(description: "'\(Printable.text(module, limit: 60))' can't be the name of a structure of Swift")
+    guard CName.isIdentifier(module), SwiftName.module(module) == module else {
+      throw Failure(
+        description:
+          "'\(Printable.text(module, limit: 60))' can't be the name of a structure of Swift here; --module gives it another"
+      )
     }
     guard library.unicodeScalars.allSatisfy({ !DownloadRules.isDeceptive($0) && $0 != "\"" && $0 != "\\" }) else {
       throw Failure(description: "'\(Printable.text(library, limit: 60))' can't be written into a file of Swift")
@@ -113,7 +116,7 @@ package struct SwiftBinding: Sendable, Equatable {
       ]
       let members = description.enumerations.first { SwiftName.tag($0.name) == name }?.members ?? []
       for member in members {
-        guard let constant = SwiftName.declared(member.name) else { continue }
+        guard let constant = SwiftName.type(member.name) else { continue }
         lines.append("    public static let \(constant) = Self(rawValue: \(value(member.value, number)))")
       }
       lines.append("  }")

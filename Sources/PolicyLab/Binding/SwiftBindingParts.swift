@@ -32,7 +32,7 @@ enum SwiftBindingParts {
   static let wire =
     """
     /// Values as a call passes them. What comes back is the library's word: of another kind it is an error.
-    private enum Wire {
+    nonisolated private enum Wire {
       static func misfit() -> HostError { .failed("the library's process returned a value of another kind") }
 
       static func text(_ value: String?) -> CallArgument { value.map { .text($0) } ?? .null }
@@ -40,10 +40,10 @@ enum SwiftBindingParts {
       static func numbers<Number: BitwiseCopyable>(_ value: [Number]?) -> CallArgument {
         bytes(value?.withUnsafeBytes { Array($0) })
       }
-      static func bytes<Number: BitwiseCopyable>(of value: Number) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
+      static func bytes<Number: BitwiseCopyable>(of value: Number) -> [UInt8] { Swift.withUnsafeBytes(of: value) { Array($0) } }
       static func handle(_ value: PluginHandle?) -> CallArgument { value.map { .handle($0) } ?? .null }
       /// A buffer has a byte at least.
-      static func room(_ buffer: [UInt8]) -> Int { max(buffer.count, 1) }
+      static func room(_ buffer: [UInt8]) -> Int { Swift.max(buffer.count, 1) }
 
       static func take(_ reply: CallResult, _ index: Int, _ buffer: inout [UInt8]) throws(HostError) {
         guard reply.out.indices.contains(index), reply.out[index].count == room(buffer) else { throw misfit() }
@@ -91,7 +91,14 @@ enum SwiftBindingParts {
       static func list<Element>(
         _ value: CallValue, _ count: Int, _ element: (CallValue) throws(HostError) -> Element
       ) throws(HostError) -> [Element] {
-        guard case .array(let values) = value, values.count == count else { throw misfit() }
+        let values: [CallValue]
+        switch value {
+        case .array(let found): values = found
+        // What has bytes for elements comes as those.
+        case .bytes(let bytes): values = bytes.map { .unsigned(UInt64($0)) }
+        default: throw misfit()
+        }
+        guard values.count == count else { throw misfit() }
         var all: [Element] = []
         for value in values { all.append(try element(value)) }
         return all

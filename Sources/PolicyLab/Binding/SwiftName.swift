@@ -29,6 +29,9 @@ enum SwiftName {
     return keywords.contains(name) ? "`\(name)`" : name
   }
 
+  /// Of the structure that has the functions; nil where what is written in it would mean something else by that name.
+  static func module(_ name: String) -> String? { name == "Body" ? nil : declared(name) }
+
   /// Of a parameter; `number`: which one it is.
   static func parameter(_ name: String, _ number: Int) -> String {
     guard CName.isIdentifier(name) else { return "argument\(number)" }

@@ -19,7 +19,7 @@ package struct RustSymbol {
 
   /// nil for what is no such name.
   package static func demangled(_ name: String) -> String? {
-    guard name.hasPrefix("_R") else { return nil }
+    guard name.hasPrefix("_R") else { return LegacyRustSymbol.demangled(name) }
     // What a compiler adds to a name begins with a dot.
     var symbol = RustSymbol(Array(name.utf8.dropFirst(2).prefix { $0 != UInt8(ascii: ".") }))
     do {
