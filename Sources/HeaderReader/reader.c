@@ -185,9 +185,9 @@ static void write_bare_type(clang_type type, bool is_parameter, int depth) {
       word("function");
       return write_function_type(type, depth);
     case type_array: case type_array_open: case type_array_variable:
-      /* And so it is with an array. */
-      word(is_parameter ? "pointer" : "array");
-      if (!is_parameter) number(type.kind == type_array ? clang_getArraySize(type) : 0);
+      /* As an argument it is an address, of so many elements. */
+      word("array");
+      number(type.kind == type_array ? clang_getArraySize(type) : 0);
       return write_type(clang_getArrayElementType(type), false, depth + 1);
     default:
       word("other");

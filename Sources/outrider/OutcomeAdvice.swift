@@ -21,7 +21,9 @@ enum OutcomeAdvice {
       "a sanitizer needs --no-sandbox"
     case .crashed
     where ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"].contains { report.outcome.detail.hasPrefix("ended by \($0)") }:
-      "nothing could say where: a stack smaller than 512 KiB overflowed, or the plugin changed how the signal is handled; --debug shows it"
+      "nothing could say where: a stack smaller than 512 KiB overflowed, or the plugin changed how the signal is handled, or wrote over what tells it; --debug shows it"
+    case .crashed where isInLibraryAlone(report):
+      "none of the plugin's functions is known to have been under way: it may have written beyond its memory before"
     case .loadFailed where report.outcome.detail.contains(": cannot open shared object file"):
       isOfPlugin(report)
         ? report.plugin.map { "'outrider inspect \(Printable.text($0.path, limit: 200))' says what kind of file it is" }
@@ -30,6 +32,12 @@ enum OutcomeAdvice {
       report.plugin.map { "'outrider explore \(Printable.text($0.path, limit: 200))' lists what it has" }
     default: nil
     }
+  }
+
+  /// Whether it crashed in the C library, and nothing called that as far as anybody knows: as where the runner frees what the plugin
+  /// wrote over, after its function returned.
+  private static func isInLibraryAlone(_ report: RunReport) -> Bool {
+    !report.stack.isEmpty && report.stack.allSatisfy { $0.library.hasPrefix("libc.so") }
   }
 
   /// Whether what the loader says is about the plugin's own file.

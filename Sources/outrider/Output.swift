@@ -140,7 +140,8 @@ enum Output {
     }
     for row in report.connections {
       note(
-        "connected to \(row.target)" + (row.count > 1 ? " × \(row.count)" : "")
+        "\(row.failed < row.count ? "connected to" : "no connection to") \(row.target)"
+          + (row.count > 1 ? " × \(row.count)" : "")
           + ": \(row.sent) bytes sent, \(row.received) received"
           + (row.failed > 0 ? "; \(row.failed) failed, the last: \(Printable.text(row.failure, limit: 200))" : ""))
     }

@@ -568,6 +568,46 @@ import Testing
     #expect(try Workspace.run(["bind", "zlib.h", "libz.so.1", "--output", "-"]).status == 64)
   }
 
+  @Test("an array of a parameter's is read where its elements are constant, and no single number") func arrays() throws
+  {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      typedef unsigned char key[4];
+      typedef int three[3];
+      int quad(double out[4]) { out[3] = 1; return 0; }
+      int changed(three v) { return v[2]; }
+      int sum(const three v) { return v[0] + v[1] + v[2]; }
+      int use(const key k) { return k[0] + k[3]; }
+      int one(int v[1]) { return ++v[0]; }
+      int open_ended(const int v[], int n) { return v[n - 1]; }
+      """, "-w -o libapi.so", in: folder)
+    try FileManager.default.copyItem(atPath: "\(folder)/source.c", toPath: "\(folder)/api.h")
+    let end = try Workspace.run(
+      ["bind", "\(folder)/api.h", "\(folder)/libapi.so", "--output", "\(folder)/Api.swift", "--json"])
+    try #require(end.status == 0, "\(end)")
+    let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
+    #expect(
+      Dictionary(uniqueKeysWithValues: report.unbound.map { ($0.function, $0.reason) }) == [
+        "quad": "it takes an array of 4 numbers that it may change",
+        "changed": "it takes an array of 3 numbers that it may change",
+      ])
+    let ran = try Self.run(
+      """
+      import PluginHost
+      func go() async throws {
+        let host = try PluginHost()
+        let library = try await Api.load(on: host)
+        var number: Int32 = 6
+        print(try await library.sum([1, 2, 3]), try await library.use([1, 0, 0, 4]))
+        print(try await library.one(&number), number, try await library.open_ended([4, 5], 2))
+      }
+      try await go()
+      """, in: folder, with: ["Api.swift"])
+    #expect(ran.output == "6 5\n7 7 5\n", "\(ran)")
+  }
+
   @Test("what is written compiles where everything is the main actor's, and under any name that is taken")
   func anyIsolation() throws {
     let folder = try LibraryTests.folder()

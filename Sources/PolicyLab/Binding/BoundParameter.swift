@@ -42,11 +42,12 @@ enum BoundParameter: Equatable {
     if case .function = target.bare {
       return (.callback(try BoundCallback(target, namedBy: parameter.type, or: name)), 1)
     }
-    return try pointer(to: target, parameters.dropFirst())
+    return try pointer(to: target, of: parameter.count, parameters.dropFirst())
   }
 
+  /// `count`: how many of them there are, where the header says so.
   private static func pointer(
-    to target: CType, _ rest: ArraySlice<CParameter>
+    to target: CType, of count: UInt64?, _ rest: ArraySlice<CParameter>
   ) throws(Unfit) -> (Self, count: Int) {
     let isRead = target.isConstant
     switch target.bare {
@@ -68,6 +69,7 @@ enum BoundParameter: Equatable {
     }
     guard let number = BoundNumber(target) else { throw Unfit(reason: "it takes an address of \(target.words)") }
     if isRead { return (.numbers(number), 1) }
+    if let count, count > 1 { throw Unfit(reason: "it takes an array of \(count) numbers that it may change") }
     return (.changed(number), 1)
   }
 

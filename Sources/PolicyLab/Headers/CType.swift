@@ -75,4 +75,6 @@ package struct CFunction: Sendable, Equatable {
 package struct CParameter: Sendable, Equatable {
   package var name: String
   package var type: CType
+  /// Of an address that was declared as an array: how many elements that has.
+  package var count: UInt64?
 }

@@ -67,7 +67,7 @@ struct HeaderDecoder {
     var parameters: [CParameter] = []
     for _ in 0..<(try count(upTo: Self.maxParameters)) {
       let name = try identifier(orNone: true)
-      parameters.append(CParameter(name: name, type: try type()))
+      parameters.append(CParameter(name: name, declared: try type()))
     }
     return HeaderDescription.Function(
       name: name, symbol: symbol, type: CFunction(result: result, parameters: parameters, isVariadic: isVariadic),
@@ -129,7 +129,7 @@ struct HeaderDecoder {
     var function = CFunction(result: try type(depth: depth + 1), parameters: [], isVariadic: isVariadic)
     for _ in 0..<(try count(upTo: Self.maxParameters)) {
       let name = try identifier(orNone: true)
-      function.parameters.append(CParameter(name: name, type: try type(depth: depth + 1)))
+      function.parameters.append(CParameter(name: name, declared: try type(depth: depth + 1)))
     }
     return function
   }
@@ -193,6 +193,25 @@ enum CName {
     guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
     return text.utf8.allSatisfy {
       (0x61...0x7a).contains($0) || (0x41...0x5a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5f
+    }
+  }
+}
+
+extension CParameter {
+  /// An array that is declared for a parameter is an address (C23, 6.7.7.4); what is constant about it are its elements.
+  fileprivate init(name: String, declared type: CType) {
+    self.init(name: name, type: type)
+    (self.type, count) = Self.adjusted(type, isConstant: false) ?? (type, nil)
+  }
+
+  /// nil: it is no array.
+  private static func adjusted(_ type: CType, isConstant: Bool) -> (CType, UInt64?)? {
+    switch type {
+    case .array(let element, let count):
+      (.pointer(isConstant && !element.isConstant ? .constant(element) : element), count == 0 ? nil : count)
+    case .constant(let type): adjusted(type, isConstant: true)
+    case .named(let name, let type): adjusted(type, isConstant: isConstant).map { (.named(name, $0), $1) }
+    default: nil
     }
   }
 }
