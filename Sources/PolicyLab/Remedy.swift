@@ -125,54 +125,12 @@ package struct Remedy: Sendable, Equatable {
     return PolicyPath.named(path) ?? path
   }
 
-  /// `isFirst`: the plugin may start no process yet.
-  private static func starting(_ path: String, _ policy: Policy, _ machine: Machine, isFirst: Bool) -> Remedy {
-    if isWritten(path, policy) { return writtenCode }
-    guard machine.isFolder(path) == false else {
-      return Remedy(line: nil, words: "it isn't on this machine either, as a file")
-    }
-    return Remedy(
-      line: isFirst ? "processes: 1\n\(execution(of: path))" : execution(of: path),
-      words: "lets it start that program, which may do what the plugin may")
-  }
-
-  private static let writtenCode = Remedy(
-    line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
-
-  /// Whether the plugin may write what has that path in its view. What of the machine's is granted below /tmp is there in place of
-  /// the plugin's own.
-  private static func isWritten(_ path: String, _ policy: Policy) -> Bool {
-    let access = policy.access(to: path)
-    return access == .write
-      || access == .none && (RunnerView.own + [RunnerView.containers]).contains { path.lies(in: $0) }
-  }
-
-  private static func mapping(_ path: String, _ policy: Policy, _ machine: Machine) -> Remedy {
-    if isWritten(path, policy) { return writtenCode }
-    guard !machine.isPlugins(path, policy) else {
-      return Remedy(line: nil, words: "no policy grants it as code: \(codeOfPlugins); copy it to a folder of its own")
-    }
-    return Remedy(line: execution(of: path), words: "lets it map that file's code while it runs")
-  }
-
-  /// Of mmap(2)'s protection and flags in hexadecimal: code of a file that isn't written, which a loader maps.
-  private static func mapsFile(_ words: String) -> Bool {
-    let numbers = words.split(separator: ",").map { word in
-      let digits = word.drop { $0 == " " }
-      return digits.hasPrefix("0x") ? UInt64(digits.dropFirst(2), radix: 16) : nil
-    }
-    guard numbers.count == 2, let protection = numbers[0], let flags = numbers[1] else { return false }
-    return protection & UInt64(PROT_WRITE) == 0 && flags & UInt64(MAP_ANONYMOUS) == 0
-  }
-
-  private static func execution(of path: String) -> String { "executableMemory: later\n\(files("execute", path))" }
-
-  private static func files(_ access: String, _ path: String) -> String {
+  static func files(_ access: String, _ path: String) -> String {
     // A name with a pattern's characters in it is that name.
     "files: {\(access): [\(PolicyText.quoted(PathPattern.escaped(path)))]}"
   }
 
-  private init(line: String?, words: String) { (self.line, self.words) = (line, words) }
+  init(line: String?, words: String) { (self.line, self.words) = (line, words) }
 
   private static func file(_ denial: RunReport.Denial, _ policy: Policy, _ machine: Machine) -> Remedy {
     let path = file(of: denial)
@@ -212,9 +170,6 @@ package struct Remedy: Sendable, Equatable {
     guard let folder = path.parentFolder, folder != "/", machine.plantedLink(folder, policy) == nil else { return nil }
     return Remedy(line: files("list", folder), words: "shows where that link leads, and the names in its folder")
   }
-
-  /// Why no run maps a file as code that a plugin may have written.
-  static let codeOfPlugins = "it lies in a folder that plugins may write to, and one could map what it wrote as code"
 
   static let otherDevice =
     "no policy grants a device but \(PolicyDevice.allCases.map(\.rawValue).joined(separator: ", "))"
@@ -340,7 +295,7 @@ package struct Remedy: Sendable, Equatable {
     return Remedy(
       line: nil,
       words:
-        "of something in it: no policy lets a plugin change the runtime; Python writes no caches there with --env PYTHONDONTWRITEBYTECODE=1"
+        "something in it was to be changed, and no policy lets a plugin change the runtime; Python writes no caches there with --env PYTHONDONTWRITEBYTECODE=1"
     )
   }
 

@@ -4,56 +4,13 @@ import Testing
 
 /// `outrider bind`: functions of Swift that call a library inside the walls.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(5))) struct BindTests {
-  /// What a program is linked with that uses the host.
-  private static let parts = [
-    "PluginHost", "AssetModel", "Basics", "CLinux", "Hashing", "HostProtocol", "LinuxSystem", "PropertyLists",
-    "Sandbox",
-    "StrictYAML", "Yams", "CYaml", "Logging",
-  ]
-  /// Compiles a program with a bound module as strictly as Swift can, links it with the host's own objects and runs it.
-  private static func run(_ program: String, in folder: String, with modules: [String]) throws -> Workspace.Finished {
-    try program.write(toFile: "\(folder)/main.swift", atomically: true, encoding: .utf8)
-    let maps = try moduleMaps().map { "-Xcc -fmodule-map-file='\($0)'" }.joined(separator: " ")
-    let sources = (["main.swift"] + modules).map { "'\(folder)/\($0)'" }.joined(separator: " ")
-    // Folders of a module also hold what earlier builds left.
-    let list = "\(Workspace.products)/outrider.product/Objects.LinkFileList"
-    let objects = "$(grep -E '/(\(parts.joined(separator: "|")))\\.build/' '\(list)')"
-    let compiled = try Workspace.run(
-      [
-        "-c",
-        """
-        swiftc -warnings-as-errors -swift-version 6 -Onone -o '\(folder)/program' \\
-          -enable-upcoming-feature MemberImportVisibility -enable-upcoming-feature InternalImportsByDefault \\
-          -enable-upcoming-feature ExistentialAny -enable-upcoming-feature NonisolatedNonsendingByDefault \\
-          -I '\(Workspace.products)/Modules' \(maps) \(sources) \(objects) -lcrypto -lseccomp
-        """,
-      ], program: "/bin/bash")
-    try #require(compiled.status == 0, "\(compiled.output)\(compiled.errors)")
-    return try Workspace.run(
-      [], program: "\(folder)/program", environment: ["OUTRIDER_RUNNER": Workspace.products + "/outrider-runner"])
-  }
-
-  private static func moduleMaps() throws -> [String] {
-    func maps(_ folder: String, _ path: (String) -> String) throws -> [String] {
-      try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\(path($0))" }
-        .filter(FileManager.default.fileExists)
-    }
-    let checkouts = Workspace.root + "/.build/checkouts"
-    return try maps(Workspace.products) { "\($0)/module.modulemap" }.filter { $0.contains(".build/module.modulemap") }
-      + maps(Workspace.root + "/Sources") { "\($0)/module.modulemap" }
-      + FileManager.default.contentsOfDirectory(atPath: checkouts).map { "\(checkouts)/\($0)/Sources" }
-      .filter(FileManager.default.fileExists).flatMap { sources in
-        try maps(sources) { "\($0)/module.modulemap" } + maps(sources) { "\($0)/include/module.modulemap" }
-      }
-  }
-
   @Test("zlib compresses, reads and writes files through functions of Swift") func zlib() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let end = try Workspace.run(
       ["bind", "zlib.h", "libz.so.1", "--module", "Zlib", "--output", "\(folder)/Zlib.swift", "--json"])
     try #require(end.status == 0, "\(end)")
-    let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
+    let report = try JSONDecoder().decode(BoundProgram.Report.self, from: Data(end.output.utf8))
     #expect(report.bound.count > 60 && report.text == nil, "\(report)")
     #expect(
       report.unbound.contains { $0.function == "gzprintf" && $0.reason == "it takes any number of arguments (...)" })
@@ -88,7 +45,7 @@ import Testing
       }
       try await use()
       """
-    let ran = try Self.run(program, in: folder, with: ["Zlib.swift"])
+    let ran = try BoundProgram.run(program, in: folder, with: ["Zlib.swift"])
     #expect(
       ran.output == """
         907060870
@@ -302,7 +259,7 @@ import Testing
     let end = try Workspace.run(
       ["bind", "\(folder)/api.h", "\(folder)/libapi.so", "--output", "\(folder)/Api.swift", "--json"])
     try #require(end.status == 0, "\(end)")
-    let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
+    let report = try JSONDecoder().decode(BoundProgram.Report.self, from: Data(end.output.utf8))
     #expect(
       Dictionary(uniqueKeysWithValues: report.unbound.map { ($0.function, $0.reason) }) == [
         "String": "a function of Swift can't have its name", "foreign": "it has a calling convention of its own",
@@ -443,7 +400,7 @@ import Testing
       try await use()
       try await call()
       """
-    let ran = try Self.run(program, in: folder, with: ["Api.swift"])
+    let ran = try BoundProgram.run(program, in: folder, with: ["Api.swift"])
     #expect(
       ran.output == """
         3 true
@@ -566,98 +523,5 @@ import Testing
     try "".write(toFile: path, atomically: false, encoding: .utf8)
     for _ in 0..<2 { #expect(try bind().status == 0) }
     #expect(try Workspace.run(["bind", "zlib.h", "libz.so.1", "--output", "-"]).status == 64)
-  }
-
-  @Test("an array of a parameter's is read where its elements are constant, and no single number") func arrays() throws
-  {
-    let folder = try LibraryTests.folder()
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try LibraryTests.compile(
-      """
-      typedef unsigned char key[4];
-      typedef int three[3];
-      int quad(double out[4]) { out[3] = 1; return 0; }
-      int changed(three v) { return v[2]; }
-      int sum(const three v) { return v[0] + v[1] + v[2]; }
-      int use(const key k) { return k[0] + k[3]; }
-      int one(int v[1]) { return ++v[0]; }
-      int open_ended(const int v[], int n) { return v[n - 1]; }
-      """, "-w -o libapi.so", in: folder)
-    try FileManager.default.copyItem(atPath: "\(folder)/source.c", toPath: "\(folder)/api.h")
-    let end = try Workspace.run(
-      ["bind", "\(folder)/api.h", "\(folder)/libapi.so", "--output", "\(folder)/Api.swift", "--json"])
-    try #require(end.status == 0, "\(end)")
-    let report = try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
-    #expect(
-      Dictionary(uniqueKeysWithValues: report.unbound.map { ($0.function, $0.reason) }) == [
-        "quad": "it takes an array of 4 numbers that it may change",
-        "changed": "it takes an array of 3 numbers that it may change",
-      ])
-    let ran = try Self.run(
-      """
-      import PluginHost
-      func go() async throws {
-        let host = try PluginHost()
-        let library = try await Api.load(on: host)
-        var number: Int32 = 6
-        print(try await library.sum([1, 2, 3]), try await library.use([1, 0, 0, 4]))
-        print(try await library.one(&number), number, try await library.open_ended([4, 5], 2))
-      }
-      try await go()
-      """, in: folder, with: ["Api.swift"])
-    #expect(ran.output == "6 5\n7 7 5\n", "\(ran)")
-  }
-
-  @Test("what is written compiles where everything is the main actor's, and under any name that is taken")
-  func anyIsolation() throws {
-    let folder = try LibraryTests.folder()
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    try LibraryTests.compile(
-      """
-      #include <stdbool.h>
-      #include <stddef.h>
-      void *made(void *(*alloc)(size_t n)) { return alloc(3); }
-      int filled(int (*read)(unsigned char *into, size_t length)) { return read(0, 0); }
-      enum word { hash = 1, load, rawValue, String };
-      enum word next(enum word w) { return w + 1; }
-      typedef struct { bool flags[4]; } flags;
-      flags made_flags(int i) { return (flags){{i & 1, i & 2, i & 4, i & 8}}; }
-      """, "-w -o libapi.so", in: folder)
-    try FileManager.default.copyItem(atPath: "\(folder)/source.c", toPath: "\(folder)/api.h")
-    for module in ["max", "withUnsafeBytes", "Api"] {
-      let end = try Workspace.run(
-        ["bind", "\(folder)/api.h", "\(folder)/libapi.so", "--module", module, "--output", "\(folder)/\(module).swift"])
-      try #require(end.status == 0, "\(end)")
-    }
-    let maps = try Self.moduleMaps().map { "-Xcc -fmodule-map-file='\($0)'" }.joined(separator: " ")
-    for module in ["max", "withUnsafeBytes", "Api"] {
-      let compiled = try Workspace.run(
-        [
-          "-c",
-          """
-          swiftc -typecheck -warnings-as-errors -swift-version 6 -default-isolation MainActor \
-            -I '\(Workspace.products)/Modules' \(maps) '\(folder)/\(module).swift'
-          """,
-        ], program: "/bin/bash")
-      #expect(compiled.status == 0, "\(compiled.output)\(compiled.errors)")
-    }
-    let ran = try Self.run(
-      """
-      import PluginHost
-      let host = try PluginHost()
-      let library = try await Api.load(on: host)
-      let flags = try await library.made_flags(5)
-      print(flags.flags, try await library.next(.hash_) == .load_)
-      """, in: folder, with: ["Api.swift"])
-    #expect(ran.output == "[true, false, true, false] true\n", "\(ran)")
-  }
-
-  private struct Report: Decodable {
-    struct Unbound: Decodable {
-      var function, reason: String
-    }
-    var bound: [String]
-    var unbound: [Unbound]
-    var text: String?
   }
 }
