@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -247,6 +248,7 @@ void ol_look_up_names_in_files(void) {
 void ol_write_lines(void) { setvbuf(stdout, NULL, _IOLBF, 0); }
 
 void ol_flush_output(void) {
+  if (__fpending(stdout) == 0) return;
   /* A thread that holds the stream keeps what it has; this one doesn't wait for it. */
   if (ftrylockfile(stdout) != 0) return;
   fflush_unlocked(stdout);

@@ -8,13 +8,15 @@ struct CallPort {
   enum Question {
     /// `place`: where the function is to be remembered; nil: nowhere.
     case function(PlacedCall, id: UInt64, place: Int?)
-    /// So many of the port's words are the arguments of a function that is remembered.
-    case words(place: Int, count: Int, id: UInt64)
     case frame(Frame)
   }
 
+  /// Nothing but numbers: a call by words reads little that the processor has forgotten while the runner slept.
   enum Arrival {
-    case question(Question)
+    /// So many of the port's words are the arguments of a function that is remembered.
+    case words(place: Int, count: Int, id: UInt64)
+    /// To be read by `question`.
+    case inMemory(ol_question)
     case onSocket
     /// The host is gone.
     case end
@@ -22,19 +24,26 @@ struct CallPort {
 
   /// However long the host says that turning round pays.
   private static let longestTurn: UInt64 = 1_000_000
+  /// From an announcement to the question: what the host does before it may be new to its processor.
+  private static let longestAnnouncement: UInt64 = 100_000
   /// Then it is looked whether the host is still there.
   private static let longestSleep: UInt64 = 1_000_000_000
 
   let memory: CallMemory
   /// The arguments of a call by words, for as long as the process lives.
   let words = UnsafeMutablePointer<UInt64>.allocate(capacity: WordSignature.maxArguments)
+  /// Functions that may be called by words, each where the host has said.
+  private let remembered = UnsafeMutablePointer<WordFunction?>.allocate(capacity: Int(OL_FUNCTIONS))
   /// The sequence of the last question.
   private var last: UInt32 = 0
   private var spinLimit: UInt64 = 0
   /// Where the host asked it, as `ol_processor`.
   private var hostsProcessor: UInt32 = 0
 
-  init(_ memory: CallMemory) { self.memory = memory }
+  init(_ memory: CallMemory) {
+    self.memory = memory
+    remembered.initialize(repeating: nil, count: Int(OL_FUNCTIONS))
+  }
 
   /// Throws where what lies there isn't a question: the plugin can write to it.
   mutating func next() throws(ProtocolViolation) -> Arrival {
@@ -44,37 +53,39 @@ struct CallPort {
     spinLimit = min(UInt64(question.spin_limit), Self.longestTurn)
     hostsProcessor = question.host_processor
     switch question.place {
-    case UInt32(OL_IN_MEMORY): break
+    case UInt32(OL_IN_MEMORY): return .inMemory(question)
     case UInt32(OL_IN_WORDS):
       guard question.length <= WordSignature.maxArguments, question.function < OL_FUNCTIONS else {
         throw .unexpected("\(question.length) words for function \(question.function)")
       }
       ol_read_words(memory.words, question.length, words)
-      return .question(.words(place: Int(question.function), count: Int(question.length), id: question.id))
+      return .words(place: Int(question.function), count: Int(question.length), id: question.id)
     case UInt32(OL_ON_SOCKET): return .onSocket
     default: throw .unexpected("place \(question.place)")
     }
+  }
+
+  /// What a question in the memory asks. Throws as `next` does.
+  func question(_ question: ol_question) throws(ProtocolViolation) -> Question {
     guard Int(question.length) <= CallMemory.area else {
       throw .frameTooLong(length: question.length, limit: CallMemory.area)
     }
     guard let kind = UInt8(exactly: question.kind) else { throw .unexpected("kind \(question.kind)") }
     let payload = Array(UnsafeRawBufferPointer(start: memory.questions, count: Int(question.length)))
     guard kind == PlacedCall.kind else {
-      return .question(.frame(Frame(kind: kind, id: question.id, payload: payload)))
+      return .frame(Frame(kind: kind, id: question.id, payload: payload))
     }
     guard question.function <= OL_FUNCTIONS else { throw .unexpected("function \(question.function)") }
-    return .question(
-      .function(
-        try PlacedCall(payload: payload, area: CallMemory.area), id: question.id,
-        place: question.function > 0 ? Int(question.function) - 1 : nil))
+    return .function(
+      try PlacedCall(payload: payload, area: CallMemory.area), id: question.id,
+      place: question.function > 0 ? Int(question.function) - 1 : nil)
   }
 
   /// Until there is another question. False where the host is gone.
   private func wait() -> Bool {
     let word = ol_question_word(memory.words)
     // Who turns round on the host's processor keeps it from asking.
-    let here = ol_processor()
-    let isApart = here == 0 || hostsProcessor != here
+    let isApart = Self.isApart(from: hostsProcessor)
     if memory.cleared.callEnded(), isApart, spinLimit > 0 {
       switch ol_region_turn_until_taken(memory.words, last, spinLimit) {
       case Int32(OL_IS_ASKED): return true
@@ -84,13 +95,44 @@ struct CallPort {
       }
     }
     if ol_region_turn(word, last, isApart ? spinLimit : 0) == 1 { return true }
-    ol_region_store(ol_runner_waits(memory.words), UInt32(OL_WAITS_FOR_WORD))
-    defer { ol_region_store(ol_runner_waits(memory.words), UInt32(OL_AWAKE)) }
-    while ol_region_load(word) == last {
-      ol_region_sleep(word, last, Self.longestSleep)
-      if ol_region_load(word) == last, ol_is_finished(Runner.control) == 1 { return false }
+    return sleep(word)
+  }
+
+  private func sleep(_ word: UnsafeMutablePointer<UInt32>?) -> Bool {
+    let waits = ol_runner_waits(memory.words)
+    let bell = ol_bell(memory.words)
+    defer { ol_region_store(waits, UInt32(OL_AWAKE)) }
+    while true {
+      ol_region_store(waits, UInt32(OL_WAITS_FOR_WORD))
+      // Before the sequence: the host rings after the question.
+      let silent = ol_region_load(bell)
+      guard ol_region_load(word) == last else { return true }
+      ol_region_sleep(bell, silent, Self.longestSleep)
+      if ol_region_load(word) != last { return true }
+      if ol_region_load(bell) != silent {
+        ol_region_store(waits, UInt32(OL_AWAKE))
+        let isApart = Self.isApart(from: ol_read_question(memory.words).host_processor)
+        if isApart, ol_region_turn(word, last, Self.longestAnnouncement) == 1 { return true }
+      } else if ol_is_finished(Runner.control) == 1 {
+        return false
+      }
     }
-    return true
+  }
+
+  private static func isApart(from hostsProcessor: UInt32) -> Bool {
+    let here = ol_processor()
+    return here == 0 || hostsProcessor != here
+  }
+
+  /// `place`: less than `OL_FUNCTIONS`.
+  func remember(_ function: WordFunction?, at place: Int) { remembered[place] = function }
+
+  /// Calls what is remembered there, by the port's words. Throws where nothing is, or something that takes another count of them.
+  func call(at place: Int, count: Int) throws(ProtocolViolation) -> UInt64 {
+    guard let function = remembered[place], function.count == count else {
+      throw .unexpected("\(count) words for function \(place)")
+    }
+    return function.call()
   }
 
   /// False where there is no room: the answer goes through the channel then.

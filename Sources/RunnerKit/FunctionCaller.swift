@@ -21,9 +21,10 @@ enum FunctionCaller {
   }
 
   /// nil for a request that no host makes: it has checked signature and arguments. `memory`: where arguments lie, and where a
-  /// long `out(N)` is to lie. `rememberedAs`: where the function is to be found when it is called by words.
+  /// long `out(N)` is to lie. `found`: is told which function it is, before that is called.
   static func call(
-    _ call: PlacedCall, in plugin: LoadedPlugin, memory: CallMemory?, rememberedAs place: Int? = nil
+    _ call: PlacedCall, in plugin: LoadedPlugin, memory: CallMemory?,
+    found: (UnsafeMutableRawPointer, CallSignature) -> Void = { _, _ in }
   ) -> Outcome? {
     let signature: CallSignature
     let address: UnsafeMutableRawPointer
@@ -33,14 +34,14 @@ enum FunctionCaller {
       guard let parsed = try? CallSignature(parsing: call.signature) else { return nil }
       signature = parsed
       switch find(call.symbol, in: plugin) {
-      case .success(let found): address = found
+      case .success(let symbol): address = symbol
       case .failure(let missing): return .message(missing.message)
       }
       plugin.resolved.functions[ExactText(call.symbol)] = .init(
         text: call.signature, signature: signature, address: address)
     }
     guard signature.arguments.count(where: \.isGiven) == call.arguments.count else { return nil }
-    if let place { plugin.resolved.remembered[place] = WordFunction(address, signature) }
+    found(address, signature)
     return .answer(invoke(address, signature, call.arguments, memory))
   }
 

@@ -26,8 +26,6 @@ struct LoadedPlugin {
     }
 
     var functions: [ExactText: Function] = [:]
-    /// Those that may be called by words, each where the host has said.
-    var remembered = [WordFunction?](repeating: nil, count: Int(OL_FUNCTIONS))
   }
 
   let resolved = Resolved()

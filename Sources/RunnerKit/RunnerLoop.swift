@@ -19,15 +19,7 @@ struct RunnerLoop {
 
   mutating func run() -> Never {
     do {
-      while let question = try next() {
-        let isAnswered: Bool
-        switch question {
-        case .function(let call, let id, let place): isAnswered = answer(call, id, rememberedAs: place)
-        case .words(let place, let count, let id): isAnswered = try answer(place, count, id)
-        case .frame(let frame): isAnswered = try answer(frame)
-        }
-        guard isAnswered else { break }
-      }
+      while try answerNext() {}
     } catch {
       // Otherwise it would look as if the plugin had ended its process.
       _ = channel.send(RunnerMessage.corruptQuestion.frame(id: 0))
@@ -35,13 +27,20 @@ struct RunnerLoop {
     ol_exit_now(0)
   }
 
-  /// nil when the host has closed the channel. Throws where what came isn't a question.
-  private mutating func next() throws(ProtocolViolation) -> CallPort.Question? {
-    guard port != nil else { return try channel.receive().map { .frame($0) } }
+  /// False when the host has closed the channel. Throws where what came isn't a question.
+  private mutating func answerNext() throws(ProtocolViolation) -> Bool {
     switch try port?.next() {
-    case .question(let question): return question
-    case .onSocket: return try channel.receive().map { .frame($0) }
-    case .end, nil: return nil
+    case .words(let place, let count, let id): return try answer(place, count, id)
+    case .inMemory(let question):
+      switch try port?.question(question) {
+      case .function(let call, let id, let place): return answer(call, id, rememberedAs: place)
+      case .frame(let frame): return try answer(frame)
+      case nil: return false
+      }
+    case .onSocket, nil:
+      guard let frame = try channel.receive() else { return false }
+      return try answer(frame)
+    case .end: return false
     }
   }
 
@@ -64,19 +63,17 @@ struct RunnerLoop {
 
   /// Calls a remembered function.
   private func answer(_ place: Int, _ count: Int, _ id: UInt64) throws(ProtocolViolation) -> Bool {
-    guard let plugin, let port else { return false }
-    guard let function = plugin.resolved.remembered[place], function.count == count else {
-      throw .unexpected("\(count) words for function \(place)")
-    }
-    let word = function.call(port.words)
+    guard let word = try port?.call(at: place, count: count) else { return false }
     ol_flush_output()
-    port.answer(word: word, id: id, on: channel)
+    port?.answer(word: word, id: id, on: channel)
     return true
   }
 
   private mutating func answer(_ call: PlacedCall, _ id: UInt64, rememberedAs place: Int?) -> Bool {
     guard let plugin, let port else { return false }
-    let outcome = FunctionCaller.call(call, in: plugin, memory: port.memory, rememberedAs: place)
+    let outcome = FunctionCaller.call(call, in: plugin, memory: port.memory) { address, signature in
+      if let place { port.remember(WordFunction(address, signature, words: port.words), at: place) }
+    }
     ol_flush_output()
     switch outcome {
     case .message(let message): return send(message.frame(id: id))

@@ -11,8 +11,8 @@ final class WordFunction {
   private let types: Types
   private let slots: UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
-  /// nil where the signature has more than words.
-  init?(_ address: UnsafeMutableRawPointer, _ signature: CallSignature) {
+  /// nil where the signature has more than words. `words`: where its arguments will be at each call.
+  init?(_ address: UnsafeMutableRawPointer, _ signature: CallSignature, words: UnsafeMutablePointer<UInt64>) {
     guard let signature = WordSignature(signature) else { return nil }
     count = signature.arguments.count
     function = unsafeBitCast(address, to: (@convention(c) () -> Void).self)
@@ -23,7 +23,7 @@ final class WordFunction {
       (types + index).initialize(to: ForeignTypes.type(of: scalar))
     }
     slots = .allocate(capacity: count + 1)
-    slots.initialize(repeating: nil, count: count)
+    for index in 0..<count { (slots + index).initialize(to: UnsafeMutableRawPointer(words + index)) }
     let result = signature.result.map { ForeignTypes.type(of: $0) } ?? ol_ffi_void()
     guard ffi_prep_cif(interface, FFI_DEFAULT_ABI, UInt32(count), result, types) == FFI_OK else { return nil }
   }
@@ -34,9 +34,8 @@ final class WordFunction {
     slots.deallocate()
   }
 
-  /// `words`: `count` arguments. What isn't part of the result is whatever was in its register.
-  func call(_ words: UnsafeMutablePointer<UInt64>) -> UInt64 {
-    for index in 0..<count { slots[index] = UnsafeMutableRawPointer(words + index) }
+  /// With what lies in its words. What isn't part of the result is whatever was in its register.
+  func call() -> UInt64 {
     var result: UInt64 = 0
     ffi_call(interface, function, &result, slots)
     return result

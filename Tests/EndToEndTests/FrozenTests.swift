@@ -57,6 +57,15 @@ import Testing
     return (fields[0], try #require(Int(fields[11])) + #require(Int(fields[12])))
   }
 
+  /// Nanoseconds of processors that its threads had (Linux, Documentation/scheduler/sched-stats.rst).
+  private static func computed(_ pid: Int32) throws -> Int {
+    let tasks = "/proc/\(pid)/task"
+    return try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(0) { sum, task in
+      let words = try Files.text(of: "\(tasks)/\(task)/schedstat").split(separator: " ")
+      return try sum + #require(words.first.flatMap { Int($0) })
+    }
+  }
+
   @Test("a plugin that is stopped between its calls stays so", arguments: ["timer", "interval", "owner", "stops"])
   func staysStopped(way: String) async throws {
     let folder = try LibraryTests.folder()
@@ -74,6 +83,30 @@ import Testing
       #expect(try Self.look(pid).state == "T")
     }
     #expect(try Self.look(pid).ticks <= before + 1)
+    _ = await plugin.end()
+  }
+
+  @Test("a plugin that was let go on for a call that is refused is stopped again") func refusedCall() async throws {
+    let folder = try LibraryTests.folder()
+    try LibraryTests.compile(Self.source, "-O1 -o frozen.so", in: folder)
+    let host = try Workspace.host()
+    defer { host.stop() }
+    let plugin = try await host.load(folder + "/frozen.so")
+    #expect(try await plugin.call("stops", "i32()").value == .signed(0))
+    let pid = try #require(await plugin.runnerProcess())
+    for _ in 0..<3 {
+      #expect(try await plugin.call("abs", "i32(i32)", -5).int32 == 5)
+      for _ in 0..<5000 where try Self.look(pid).state != "T" { try await Task.sleep(for: .milliseconds(1)) }
+      await #expect(throws: HostError.self) { try await plugin.call("stops", "i32(i32)") }
+      var stopped = 0
+      // Its thread spins for as long as it may.
+      for _ in 0..<5000 where stopped < 10 {
+        let before = try Self.computed(pid)
+        try await Task.sleep(for: .milliseconds(3))
+        stopped = try Self.look(pid).state == "T" && Self.computed(pid) == before ? stopped + 1 : 0
+      }
+      #expect(stopped == 10)
+    }
     _ = await plugin.end()
   }
 }

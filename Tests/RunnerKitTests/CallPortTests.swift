@@ -1,5 +1,6 @@
 import Basics
 import CLinux
+import Foundation
 import Glibc
 import HostProtocol
 import LinuxSystem
@@ -32,7 +33,15 @@ import Testing
       ol_question(
         sequence: next, place: place, kind: kind, length: length ?? UInt32(payload.count), id: 7, room: room,
         spin_limit: 0,
-        host_waits: 0, host_processor: 0, taken: next &- 1, function: function))
+        host_waits: 0, host_processor: 0, taken: next &- 1, function: function, bell: next))
+  }
+
+  /// The next one, where it lies in the memory; nil where it is elsewhere.
+  @discardableResult private static func question(
+    _ port: inout CallPort
+  ) throws(ProtocolViolation) -> CallPort.Question? {
+    guard case .inMemory(let question) = try port.next() else { return nil }
+    return try port.question(question)
   }
 
   private let call = PlacedCall(
@@ -42,7 +51,7 @@ import Testing
     var port = CallPort(memory)
     for _ in 0..<3 {
       ask(kind: UInt32(PlacedCall.kind), call.payload)
-      guard case .question(.function(let taken, let id, nil)) = try port.next() else { throw Unexpected() }
+      guard case .function(let taken, let id, nil) = try Self.question(&port) else { throw Unexpected() }
       #expect(taken == call && id == 7)
       ask(place: UInt32(OL_ON_SOCKET), kind: 0, [])
       guard case .onSocket = try port.next() else { throw Unexpected() }
@@ -64,7 +73,7 @@ import Testing
     for (place, kind, payload, length) in asked {
       ask(place: place, kind: kind, payload, length: length)
       #expect(throws: ProtocolViolation.self, "\(place) \(kind) \(payload.count) \(String(describing: length))") {
-        try port.next()
+        try Self.question(&port)
       }
     }
   }
@@ -76,7 +85,7 @@ import Testing
     for (count, place) in [(0, 0), (1, 63), (8, 5)] as [(UInt32, UInt32)] {
       for index in 0..<count { ol_put_word(memory.words, index, UInt64(index) + 100) }
       ask(place: UInt32(OL_IN_WORDS), kind: 0, [], length: count, function: place)
-      guard case .question(.words(Int(place), Int(count), 7)) = try port.next() else { throw Unexpected() }
+      guard case .words(Int(place), Int(count), 7) = try port.next() else { throw Unexpected() }
       #expect((0..<Int(count)).map { port.words[$0] } == (0..<UInt64(count)).map { $0 + 100 })
     }
     for (count, place) in [(9, 0), (.max, 0), (0, 64), (1, .max)] as [(UInt32, UInt32)] {
@@ -84,9 +93,9 @@ import Testing
       #expect(throws: ProtocolViolation.self) { try port.next() }
     }
     ask(kind: UInt32(PlacedCall.kind), call.payload, function: 65)
-    #expect(throws: ProtocolViolation.self) { try port.next() }
+    #expect(throws: ProtocolViolation.self) { try Self.question(&port) }
     ask(kind: UInt32(PlacedCall.kind), call.payload, function: 64)
-    guard case .question(.function(call, 7, 63)) = try port.next() else { throw Unexpected() }
+    guard case .function(call, 7, 63) = try Self.question(&port) else { throw Unexpected() }
   }
 
   @Test("An answer says whether something was sent on a socket since the last one, and where it was given")
@@ -117,5 +126,53 @@ import Testing
     #expect(said == [false, true, false, false, true, true])
   }
 
+  private func waitUntil(_ isSo: () -> Bool) -> Bool {
+    for _ in 0..<200_000 where !isSo() { usleep(100) }
+    return isSo()
+  }
+
+  /// A runner's thread that waits for the next question.
+  private func waiting(_ body: (WaitingRunner) throws -> Void) throws {
+    let runner = WaitingRunner(memory)
+    let thread = Thread { runner.wait() }
+    thread.start()
+    try body(runner)
+    #expect(waitUntil { runner.taken != nil })
+  }
+
+  @Test("A runner that sleeps turns round for a question that was announced, and sleeps again where none comes")
+  func announcement() throws {
+    let words = memory.words
+    let waits = ol_runner_waits(words)
+    try waiting { runner in
+      #expect(waitUntil { ol_region_load(waits) == UInt32(OL_WAITS_FOR_WORD) })
+      for _ in 0..<20 {
+        // From no processor that there is.
+        ol_announce(words, .max, ol_region_load(ol_bell(words)) &+ 1)
+        ol_region_store(waits, 99)
+        ol_region_wake(ol_bell(words))
+        #expect(waitUntil { ol_region_load(waits) == UInt32(OL_WAITS_FOR_WORD) })
+        #expect(runner.taken == nil)
+      }
+      ask(place: UInt32(OL_IN_WORDS), kind: 0, [], length: 0, function: 9)
+      ol_region_wake(ol_bell(words))
+      #expect(waitUntil { runner.taken == 9 })
+    }
+  }
+
   private struct Unexpected: Error {}
+}
+
+private final class WaitingRunner: Sendable {
+  nonisolated(unsafe) private let memory: CallMemory
+  private let found = Mutex<Int?>(nil)
+
+  init(_ memory: CallMemory) { self.memory = memory }
+
+  var taken: Int? { found.withLock { $0 } }
+
+  func wait() {
+    var port = CallPort(memory)
+    if case .words(let place, _, _) = try? port.next() { found.withLock { $0 = place } }
+  }
 }

@@ -33,14 +33,14 @@ import Testing
     let signature = try CallSignature(parsing: text)
     let words = try #require(WordSignature(signature))
     let address = try Self.address(name)
-    let function = try #require(WordFunction(address, signature))
     let given = UnsafeMutablePointer<UInt64>.allocate(capacity: WordSignature.maxArguments)
     defer { given.deallocate() }
+    let function = try #require(WordFunction(address, signature, words: given))
     for _ in 0..<300 {
       for (index, scalar) in words.arguments.enumerated() { given[index] = Self.word(scalar, &random) }
       let values = words.arguments.indices.map { words.arguments[$0].value(of: given[$0]) }
       let inFull = FunctionCaller.invoke(address, signature, values).value
-      let byWords = words.value(of: function.call(given))
+      let byWords = words.value(of: function.call())
       // Two that aren't numbers are equal by their bits alone.
       #expect(byWords == inFull || byWords.word == inFull.word, "\(text) of \(values)")
     }
@@ -50,6 +50,8 @@ import Testing
     "What has more than words is none",
     arguments: ["cstring()", "void(bytes)", "{i32}()", "i32(&i32)", "void(callback)"])
   func noWords(_ text: String) throws {
-    #expect(WordFunction(try Self.address("abs"), try CallSignature(parsing: text)) == nil)
+    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: WordSignature.maxArguments)
+    defer { words.deallocate() }
+    #expect(WordFunction(try Self.address("abs"), try CallSignature(parsing: text), words: words) == nil)
   }
 }

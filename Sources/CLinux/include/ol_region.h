@@ -21,7 +21,7 @@ enum { OL_MAX_WORDS = 8, OL_FUNCTIONS = 64 };
 /* What wakes the one who waits for a word: nothing, futex(2), or a frame on the control socket. */
 enum { OL_AWAKE = 0, OL_WAITS_FOR_WORD = 1, OL_WAITS_FOR_SOCKET = 2 };
 
-/* Written by the host alone, unless the plugin does; `sequence` is the word that is waited for, and written last. */
+/* Written by the host alone, unless the plugin does; `sequence` is written after all that belongs to it. */
 struct ol_question {
   uint32_t sequence;
   uint32_t place;
@@ -42,6 +42,8 @@ struct ol_question {
   /* Which of the functions that the runner remembers is called by its words; of a frame, as which one it is to remember what that
    * calls, counted from 1. */
   uint32_t function;
+  /* The word that a runner sleeps for: another one with each question, and with each announcement of one. */
+  uint32_t bell;
 };
 
 /* Written by the runner, and by the plugin. */
@@ -93,6 +95,7 @@ static inline void ol_region_replace(uint32_t *word, uint32_t before, uint32_t v
 }
 
 static inline uint32_t *ol_question_word(struct ol_words *words) { return &words->question.sequence; }
+static inline uint32_t *ol_bell(struct ol_words *words) { return &words->question.bell; }
 static inline uint32_t *ol_answer_word(struct ol_words *words) { return &words->answer.sequence; }
 static inline uint32_t *ol_host_waits(struct ol_words *words) { return &words->question.host_waits; }
 static inline uint32_t *ol_taken(struct ol_words *words) { return &words->question.taken; }
@@ -140,7 +143,7 @@ static inline void ol_put_word(struct ol_words *words, uint32_t index, uint64_t 
   if (index < OL_MAX_WORDS) ((volatile uint64_t *)words->words)[index] = word;
 }
 
-/* The sequence is written last. The host looks at the answer and sleeps for nothing yet. */
+/* The sequence is written after the rest, and then the bell. The host looks at the answer and sleeps for nothing yet. */
 static inline void ol_ask(struct ol_words *words, struct ol_question question) {
   volatile struct ol_question *to = &words->question;
   to->place = question.place;
@@ -154,6 +157,13 @@ static inline void ol_ask(struct ol_words *words, struct ol_question question) {
   to->taken = question.taken;
   to->function = question.function;
   ol_region_store(&words->question.sequence, question.sequence);
+  ol_region_store(&words->question.bell, question.bell);
+}
+
+/* A question follows from that processor: a runner that wakes turns round for it. */
+static inline void ol_announce(struct ol_words *words, uint32_t processor, uint32_t bell) {
+  *(volatile uint32_t *)&words->question.host_processor = processor;
+  ol_region_store(&words->question.bell, bell);
 }
 
 static inline void ol_answer(struct ol_words *words, struct ol_answer answer) {

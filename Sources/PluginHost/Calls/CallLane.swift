@@ -63,6 +63,8 @@ final class CallLane: Sendable {
   private static let shortBytes = 64 << 10
 
   private let state: Mutex<State>
+  /// Spares calls that follow each other a look at the state.
+  private let mayBeFrozen = Atomic(false)
   private let limits: (wallTime: Duration, frameBytes: Int)
   /// Of shared memory that isn't the plugin's; nil: there is none.
   let inode: UInt64?
@@ -88,6 +90,23 @@ final class CallLane: Sendable {
 
   // MARK: A caller's thread
 
+  /// A call is about to be made. A runner that is frozen is let go on already: it takes as long to wake as the call takes to be put
+  /// together. Who makes no call after this says so by `callFailed`.
+  func announce() {
+    // On one processor the runner would be in the way.
+    guard mayBeFrozen.load(ordering: .relaxed), cores > 1, alarm.isWatched else { return }
+    state.withLock { state in
+      guard case .frozen(let last) = state.phase else { return mayBeFrozen.store(false, ordering: .relaxed) }
+      guard state.queued == 0 else { return }
+      state.link?.announce()
+      guard thaw(&state) else { return }
+      state.phase = .open(last: last)
+    }
+  }
+
+  /// A runner that goes on for a call that wasn't made is looked at.
+  func callFailed() { if state.withLock({ $0.isThawed }) { alarm.set() } }
+
   /// Makes the call at once where nothing is in its way, and waits a moment for its answer.
   func attempt(
     _ call: FunctionCall, _ ticket: UInt64, within limit: Duration?
@@ -99,6 +118,7 @@ final class CallLane: Sendable {
       var spinLimit: Duration
       var sleepLimit: Duration
       var isSpecial: Bool
+      var isThawed: Bool
     }
     let function = call.function
     guard function.longestAnswer <= limits.frameBytes else { return queue() }
@@ -134,9 +154,10 @@ final class CallLane: Sendable {
       let longest = min(limit ?? limits.wallTime, limits.wallTime)
       return Begun(
         id: last + 1, words: words, way: state.pace.choice, spinLimit: min(state.pace.spinLimit + more, longest),
-        sleepLimit: min(state.pace.sleepLimit, longest), isSpecial: bytes > Self.shortBytes)
+        sleepLimit: min(state.pace.sleepLimit, longest), isSpecial: bytes > Self.shortBytes, isThawed: state.isThawed)
     }
     guard let begun else { return .queued }
+    if begun.isThawed { alarm.set() }
     var isThere = begun.words.wait(begun.way, for: begun.spinLimit)
     var now = BootClock.now
     let waited = now - since
@@ -152,13 +173,12 @@ final class CallLane: Sendable {
     }
   }
 
-  /// As the run does it. Should this host be stopped before the watchdog knows, the fork server stops the runner. False where it is the
-  /// run that has to do it.
+  /// As the run does it. The alarm is set once the call was made: until then, and should this host be stopped before the watchdog knows,
+  /// it is the fork server that stops the runner. False where it is the run that has to do it.
   private func thaw(_ state: inout State) -> Bool {
     state.runner.lease?.set(state.runner.leaseTime)
     guard RunChannels.signal(state.runner.process, group: state.runner.group, .resume) else { return false }
     state.isThawed = true
-    alarm.set()
     return true
   }
 
@@ -276,7 +296,10 @@ final class CallLane: Sendable {
       guard state.passed == nil else { return false }
       if case .calling = state.phase { return false }
       stop()
-      if case .open(let last) = state.phase { state.phase = .frozen(last: last) }
+      if case .open(let last) = state.phase {
+        state.phase = .frozen(last: last)
+        mayBeFrozen.store(true, ordering: .relaxed)
+      }
       return true
     }
   }

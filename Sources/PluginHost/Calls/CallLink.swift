@@ -18,6 +18,7 @@ struct CallLink: ~Copyable, Sendable {
 
   private var region: CallRegion
   private var asked: UInt32 = 0
+  private var bell: UInt32 = 0
   private var askedID: UInt64 = 0
   /// The word of the last answer as it was when the question was asked.
   private var before: UInt32 = 0
@@ -133,6 +134,12 @@ struct CallLink: ~Copyable, Sendable {
     PlacedData.payloadRoom + signature.longestAnswer + 16 * (signature.arguments.count + 1)
   }
 
+  /// A question follows at once: the runner, which is about to be let go on, turns round for it.
+  mutating func announce() {
+    bell &+= 1
+    ol_announce(region.pointer, ol_processor(), bell)
+  }
+
   /// The next frame is on the socket.
   mutating func askOnSocket(id: UInt64) {
     publish(OL_ON_SOCKET, 0, 0, id, PlacedData.payloadRoom, .zero)
@@ -155,6 +162,7 @@ struct CallLink: ~Copyable, Sendable {
     // For the caller that waits for this answer.
     if wasOnSocket, before == asked { held = .failure(.unexpected("a second answer to question \(asked)")) }
     asked &+= 1
+    bell &+= 1
     askedID = id
     isAnswered = false
     wasOnSocket = false
@@ -164,9 +172,9 @@ struct CallLink: ~Copyable, Sendable {
       ol_question(
         sequence: asked, place: UInt32(place), kind: UInt32(kind), length: UInt32(length), id: id, room: UInt32(room),
         spin_limit: UInt32(clamping: spinLimit.inNanoseconds), host_waits: 0, host_processor: ol_processor(),
-        taken: asked &- 1, function: UInt32(function)))
+        taken: asked &- 1, function: UInt32(function), bell: bell))
     // A plugin that says that none of its threads sleeps isn't woken, and its deadline comes.
-    if ol_region_load(ol_runner_waits(words)) != 0 { ol_region_wake(ol_question_word(words)) }
+    if ol_region_load(ol_runner_waits(words)) != 0 { ol_region_wake(ol_bell(words)) }
   }
 
   // MARK: Answers

@@ -89,12 +89,18 @@ public final class Plugin: Sendable {
     _ symbol: String, _ signature: String, arguments: [CallArgument], within limit: Duration? = nil
   ) async throws(HostError) -> CallResult {
     try Self.check(limit)
-    let function = try begin(symbol, signature, arguments)
-    defer { finish(function) }
-    let result = try await core.call(
-      run, function.call, lane: lane, callbacks: answers(for: function.callbacks),
-      mayAsk: holdings.withLock { $0.hasCallbacks }, within: limit)
-    return function.known.isComposed ? compose(result, function.known.signature) : result
+    lane.announce()
+    do throws(HostError) {
+      let function = try begin(symbol, signature, arguments)
+      defer { finish(function) }
+      let result = try await core.call(
+        run, function.call, lane: lane, callbacks: answers(for: function.callbacks),
+        mayAsk: holdings.withLock { $0.hasCallbacks }, within: limit)
+      return function.known.isComposed ? compose(result, function.known.signature) : result
+    } catch {
+      lane.callFailed()
+      throw error
+    }
   }
 
   /// A call, and the seconds between its frame and its answer on the watchdog's thread.
