@@ -129,7 +129,7 @@ struct ExtensionCheck {
     let path = candidate.base.hasSuffix("/Contents/") ? "\(candidate.base)MacOS/\(name)" : candidate.base + name
     var found: String?
     do throws(BundleFolder.ReadError) {
-      found = Self.rejectionReason(forLibrary: try bundle.head(of: path, count: 18))
+      found = Self.rejectionReason(forLibrary: try bundle.head(of: path, count: 20))
     } catch {
       found = error.text
     }
@@ -145,11 +145,19 @@ struct ExtensionCheck {
     guard head.starts(with: [0x7f, 0x45, 0x4c, 0x46]) else {
       return head.isEmpty ? "an empty file" : "a file of another kind"
     }
-    guard head.count == 18 else { return "a file that is cut" }
+    guard head.count == 20 else { return "a file that is cut" }
     if head[4] != 2 { return "a 32-bit ELF file" }
-    // e_type, in the file's byte order: ET_DYN.
-    let type = head[5] == 2 ? head[17] : head[16]
-    return type == 3 ? nil : "an ELF file that isn't a shared library"
+    // e_type and e_machine, in the file's byte order: ET_DYN, and EM_X86_64 or EM_AARCH64.
+    let isBig = head[5] == 2
+    guard (isBig ? head[17] : head[16]) == 3 else { return "an ELF file that isn't a shared library" }
+    let machine = isBig ? Int(head[18]) << 8 | Int(head[19]) : Int(head[19]) << 8 | Int(head[18])
+    #if arch(x86_64)
+      let (here, name) = (62, "x86-64")
+    #else
+      let (here, name) = (183, "AArch64")
+    #endif
+    return machine == here && !isBig
+      ? nil : "a library for another architecture (machine \(machine)); this machine is \(name)"
   }
 
   private func checkGroups(

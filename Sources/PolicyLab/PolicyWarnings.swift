@@ -121,6 +121,13 @@ package enum PolicyWarnings {
     if RunnerView.isOwn(real) { return "is where a plugin has something of its own; name what is needed in it" }
     if let reason = RevealingFolder.rejectionReason(forReal: real) { return reason }
     if policy.access(to: path) == .write, let reason = MachineFolder.rejectionReason(forWriting: real) { return reason }
+    let access = policy.access(to: path)
+    let other = policy.grants.first { other in
+      let isWider = policy.write.contains(other) || access == .list && policy.access(to: other) > .list
+      let led = machine.real(other)
+      return access < .write && isWider && led != other && real.lies(below: led) && !path.lies(below: other)
+    }
+    if let other { return RevealingFolder.rejectionReason(forPartOf: other, leadingTo: machine.real(other)) }
     guard policy.list.contains(path), let parent = parent(of: path) else { return nil }
     if let holder = RunnerView.runtime.first(where: { path.lies(in: $0) }) {
       return RevealingFolder.rejectionReason(forListedIn: holder)

@@ -16,10 +16,14 @@ extension Remedy {
     guard machine.isFolder(path) == false else {
       return Remedy(line: nil, words: "it isn't on this machine either, as a file")
     }
+    if machine.isPlugins(path, policy) { return codeIsPlugins }
     return Remedy(
       line: isFirst ? "processes: 1\n\(execution(of: path))" : execution(of: path),
       words: "lets it start that program, which may do what the plugin may")
   }
+
+  private static let codeIsPlugins = Remedy(
+    line: nil, words: "no policy grants it as code: \(codeOfPlugins); copy it to a folder of its own")
 
   private static let writtenCode = Remedy(
     line: nil, words: "what a plugin may write is never code: load what the policy grants to be executed")
@@ -34,9 +38,7 @@ extension Remedy {
 
   static func mapping(_ path: String, _ policy: Policy, _ machine: Machine) -> Remedy {
     if isWritten(path, policy) { return writtenCode }
-    guard !machine.isPlugins(path, policy) else {
-      return Remedy(line: nil, words: "no policy grants it as code: \(codeOfPlugins); copy it to a folder of its own")
-    }
+    if machine.isPlugins(path, policy) { return codeIsPlugins }
     return Remedy(line: execution(of: path), words: "lets it map that file's code while it runs")
   }
 

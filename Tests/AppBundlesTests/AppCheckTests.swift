@@ -322,6 +322,11 @@ import Testing
     #expect(file.errors.first?.found == "a regular file")
     let empty = try SampleApp().findings { unlink("\($0)/Extensions/Downloader.appex/Info.plist") }.1
     #expect(empty.errors.first?.file == "Extensions/Downloader.appex/Info.plist")
+    #if arch(x86_64)
+      let here = "x86-64"
+    #else
+      let here = "AArch64"
+    #endif
     for (data, found) in [
       (Data(), "an empty file"), (Data("#!/bin/sh".utf8), "a file of another kind"),
       (SampleApp.sharedLibrary.prefix(10), "a file that is cut"),
@@ -329,6 +334,10 @@ import Testing
       (
         Data([0x7f, 0x45, 0x4c, 0x46, 2, 1] + [UInt8](repeating: 0, count: 40)),
         "an ELF file that isn't a shared library"
+      ),
+      (
+        SampleApp.sharedLibrary(machine: 0xf3),
+        "a library for another architecture (machine 243); this machine is \(here)"
       ),
     ] {
       var app = SampleApp()

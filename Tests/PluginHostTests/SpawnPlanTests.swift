@@ -24,7 +24,9 @@ import Testing
   }
 
   private static func grant(_ index: Int, _ identity: FileIdentity) -> Grant {
-    Grant(path: "/g/\(index)", place: "/g/\(index)", identity: identity, isWritable: index.isMultiple(of: 2))
+    let path = "/g/\(index)"
+    return Grant(
+      path: path, line: path, real: path, place: path, identity: identity, isWritable: index.isMultiple(of: 2))
   }
 
   private func plan(

@@ -34,13 +34,17 @@ import Testing
       ("list: [/srv/a/b], read: [/srv/a]", "is or lies in /srv/a, of which more than names"),
       ("list: [/usr/share/zoneinfo/Asia]", "is or lies in /usr/share/zoneinfo, of which more"),
       ("list: [/srv/a, /srv/a/b]", "has no effect"), ("list: [/srv/a], read: [/srv/a/b]", nil),
+      // By another name of a folder around it, it would be as that is.
+      ("read: [/srv/t/sub], write: [$CONTAINER, /srv/alias]", "to which /srv/alias leads"),
+      ("list: [/srv/t/sub], read: [/srv/alias]", "grant /srv/t in place of /srv/alias"),
+      ("read: [/srv/alias], write: [$CONTAINER, /srv/t/sub]", nil),
       // A link that leads out of what is granted, and one within a folder of code that is read alone.
       ("read: [/srv/a, /srv/a/link]", nil), ("read: [/srv/a, /srv/a/b]", "has no effect"),
       ("read: [/srv/a/b], execute: [/srv/a]", nil), ("execute: [/srv/a, /srv/a/b]", "has no effect"),
     ] as [(String, String?)])
   func effects(files: String, words: String?) throws {
     var machine = PolicyWarnings.Machine { _ in true }
-    let links = ["/srv/a/link": "/etc/ssl", "/srv/process": "/proc/1/environ", "/srv/all": "/"]
+    let links = ["/srv/a/link": "/etc/ssl", "/srv/process": "/proc/1/environ", "/srv/all": "/", "/srv/alias": "/srv/t"]
     machine.real = { links[$0] ?? $0 }
     let policy = try Policy(
       parsing: "version: 2\nfiles: {\(files)}\n" + (files.contains("execute") ? "executableMemory: later\n" : ""),

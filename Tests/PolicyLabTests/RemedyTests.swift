@@ -238,5 +238,7 @@ import Testing
     }
     #expect(found[0].line == nil && found[0].words.contains("one could map what it wrote as code"))
     #expect(found[1].line == "executableMemory: later\nfiles: {execute: [/data/a]}")
+    let started = Remedy(for: Self.denial("seccomp", "execve", "/data/marked.so"), under: Policy(), on: machine)
+    #expect(started == found[0])
   }
 }

@@ -165,6 +165,7 @@ extension ServiceCore {
     case .forget:
       tellPlanner(.removed(app: app))
       remove(app)
+      forgetSettings(of: app)
       act(.forget(app: app))
     case .liftRestrictions: tell(app, .restrictions(.launched))
     case .simulationEnded(let request, let reason):

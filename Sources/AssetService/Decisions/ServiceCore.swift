@@ -60,9 +60,7 @@ struct ServiceCore: Sendable, Equatable {
       changed.insert("")
       for effect in planner.handle(event, now: now) { route(effect) }
     case .settings(let settings):
-      changed.insert("")
-      self.settings = settings
-      queue.append(.planner(.settingsChanged(settings)))
+      set(settings)
       conditionsChanged()
     case .conditions(let conditions):
       changed.insert("")
@@ -92,6 +90,20 @@ struct ServiceCore: Sendable, Equatable {
         ]
       }
     }
+  }
+
+  private mutating func set(_ settings: ServiceSettings) {
+    changed.insert("")
+    self.settings = settings
+    queue.append(.planner(.settingsChanged(settings)))
+  }
+
+  /// The app is gone, and one that is installed under its name begins with none.
+  mutating func forgetSettings(of app: String) {
+    guard settings.apps[app] != nil else { return }
+    var others = settings
+    others.apps[app] = nil
+    set(others)
   }
 
   private mutating func conditionsChanged() {

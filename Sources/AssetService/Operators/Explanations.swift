@@ -67,7 +67,7 @@ final class Explanations {
     if let refusal = decider.core.planner.apps[app]?.lastRefusal {
       return ExplanationSummary(
         kind: "wake", subject: app, code: refusal.reason.rawValue, data: [:], message: Words.refusal(refusal.reason),
-        until: time(refusal.until), remedy: Words.remedy(refusal.reason))
+        until: time(refusal.until), remedy: Words.remedy(refusal.reason, for: app, decider.core.settings))
     }
     return ExplanationSummary(
       kind: "app", subject: app, code: machines.lifecycle.phase.rawValue, data: [:], message: Words.gate(gate.reason),

@@ -128,16 +128,23 @@ final class OperatorCommands {
     }
   }
 
+  /// It may have been taken away or damaged by others: then nothing of the app can be run.
+  private func bundle(of app: String, _ version: String) throws(ServiceFailure) -> PlacedApp {
+    if let bundle = catalog[app, version] { return bundle }
+    throw .command(66, "the bundle of \(app) \(version) is missing or damaged", remedy: "install \(app) again")
+  }
+
   private func ticket(_ app: String) throws(ServiceFailure) -> LaunchTicket {
     try decider.known(app)
     guard let machines = decider.core.apps[app], let version = machines.lifecycle.version,
-      let bundle = catalog[app, version], !machines.lifecycle.gate.isClosed
+      !machines.lifecycle.gate.isClosed
     else {
       let reason = decider.core.apps[app].map { Words.gate($0.lifecycle.gate.reason) } ?? ""
       throw .command(
         75, "the app \(app) can't be launched yet: \(reason)",
         remedy: "'outrider explain \(app)' says what it waits for")
     }
+    let bundle = try bundle(of: app, version)
     return LaunchTicket(
       app: app, executable: bundle.executablePath, bundlePath: bundle.path, environment: configuration.environment)
   }
@@ -145,12 +152,14 @@ final class OperatorCommands {
   /// Answers when the extension was asked and has answered or ended; throws why it wasn't asked.
   private func simulate(_ kind: ContentRequestKind, _ app: String) async throws(ServiceFailure) -> Reply {
     try decider.known(app)
-    guard let lifecycle = decider.core.apps[app]?.lifecycle, lifecycle.version != nil, lifecycle.phase != .removing
+    guard let lifecycle = decider.core.apps[app]?.lifecycle, let version = lifecycle.version,
+      lifecycle.phase != .removing
     else {
       throw .command(75, "the app \(app) isn't there yet, or not any more", remedy: "wait until it may be launched")
     }
+    _ = try bundle(of: app, version)
     // Otherwise it would be asked for when that ends, and the operator who simulates would wait for it without a word.
-    if let refusal = decider.core.planner.situationRefusal(app) { throw Self.notWoken(app, refusal) }
+    if let refusal = decider.core.planner.situationRefusal(app) { throw notWoken(app, refusal) }
     let reason = await withCheckedContinuation { (continuation: SimulationWaiters.Continuation) in
       simulations.add(app, kind, continuation)
       decider.process(.planner(.runtimeReset(app: app)))
@@ -159,17 +168,17 @@ final class OperatorCommands {
     switch reason {
     case .noEssentials, .essentialsSettled, .extensionFailed, .patienceExceeded(.answer):
       return .apps(news.summary(of: app).map { [$0] } ?? [])
-    case .wakeRefused(let refusal): throw Self.notWoken(app, refusal)
+    case .wakeRefused(let refusal): throw notWoken(app, refusal)
     case .some(let reason):
       throw .command(75, "the extension of \(app) wasn't asked: \(Words.gate(reason))", remedy: "outrider log \(app)")
     case nil: throw .command(75, "the service ends")
     }
   }
 
-  private static func notWoken(_ app: String, _ refusal: WakeRefusal) -> ServiceFailure {
+  private func notWoken(_ app: String, _ refusal: WakeRefusal) -> ServiceFailure {
     .command(
-      75, "the extension of \(app) wasn't woken: \(Words.refusal(refusal.reason))", remedy: Words.remedy(refusal.reason)
-    )
+      75, "the extension of \(app) wasn't woken: \(Words.refusal(refusal.reason))",
+      remedy: Words.remedy(refusal.reason, for: app, decider.core.settings))
   }
 
   // MARK: Downloads and settings

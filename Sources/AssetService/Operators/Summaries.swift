@@ -61,7 +61,9 @@ enum Summaries {
       isEssential: value.isEssential, isManifest: value.isManifest, priority: value.priority,
       class: entry.map { DownloadSummary.Urgency(rawValue: $0.urgency.rawValue) ?? .background } ?? .background,
       receivedBytes: scheduled.transfer.received, totalBytes: scheduled.transfer.total ?? value.fileSize,
-      bytesPerSecond: scheduled.transfer.bytesPerSecond, url: value.url,
+      bytesPerSecond: entry?.state == .downloading && entry?.isPaused == false
+        ? scheduled.transfer.bytesPerSecond : nil,
+      url: value.url,
       scheduledBy: entry?.owner.rawValue ?? "service",
       waiting: entry?.state == .waiting ? waiting(scheduled) : nil, failure: scheduled.failure)
   }
@@ -153,18 +155,25 @@ enum Words {
     }
   }
 
-  static func remedy(_ reason: WakeRefusal.Reason) -> String {
+  /// `settings`: of which those of the app's own come before those of all.
+  static func remedy(_ reason: WakeRefusal.Reason, for app: String, _ settings: ServiceSettings) -> String {
+    let own = settings.apps[app]
+    let forApp = " --app \(app)"
     switch reason {
-    case .contentBeforeLaunchOff: "launch the app once, or outrider settings set isContentBeforeLaunchAllowed true"
-    case .backgroundActivityOff: "outrider settings set isBackgroundActivityAllowed true"
+    case .contentBeforeLaunchOff:
+      return "launch the app once, or outrider settings set isContentBeforeLaunchAllowed true"
+        + (own?.isContentBeforeLaunchAllowed == false ? forApp : "")
+    case .backgroundActivityOff:
+      return "outrider settings set isBackgroundActivityAllowed true"
+        + (own?.isBackgroundActivityAllowed == false ? forApp : "")
     case .lowPower:
-      "connect the machine to power, choose another power profile, or outrider settings set isLowPower false"
-    case .runtimeSpent: "wait until it renews; outrider simulate resets it"
-    case .quarantined: "publish another manifest, or install another version; outrider runs shows what happened"
-    case .hostFailed: "it is tried again in a few seconds; outrider runs shows what happened"
-    case .appInUse: "quit the app"
-    case .unknownApp: "install it"
-    case .interrupted: "outrider service log says why the service ended; outrider simulate asks at once"
+      return "connect the machine to power, choose another power profile, or outrider settings set isLowPower false"
+    case .runtimeSpent: return "wait until it renews; outrider simulate resets it"
+    case .quarantined: return "publish another manifest, or install another version; outrider runs shows what happened"
+    case .hostFailed: return "it is tried again in a few seconds; outrider runs shows what happened"
+    case .appInUse: return "quit the app"
+    case .unknownApp: return "install it"
+    case .interrupted: return "outrider service log says why the service ended; outrider simulate asks at once"
     }
   }
 

@@ -6,6 +6,10 @@ internal import Sandbox
 /// A path that a policy grants, looked up once for a run: when it is mounted, it must still be that very file.
 struct Grant {
   let path: String
+  /// The path of the policy's that it stands for: mostly its own.
+  var line: String
+  /// What `path` leads to, without symbolic links.
+  let real: String
   /// Where it lies in the runner's view.
   let place: String
   let identity: FileIdentity
@@ -76,10 +80,13 @@ struct Grant {
       }
       grants.append(
         Grant(
-          path: path, place: place, identity: identity, isWritable: key == "write", mapsCode: key == "execute",
+          path: path, line: path, real: named.path, place: place, identity: identity, isWritable: key == "write",
+          mapsCode: key == "execute",
           isListed: key == "list"))
     }
     try checkLists(grants, machine)
+    try checkNames(grants)
+    if machine.hidesFiles { grants += try foldersBetween(grants, writable) }
     return try innermostLast(grants, machine)
   }
 
@@ -96,6 +103,46 @@ struct Grant {
       throw .usage(
         "\(grant.path), which the policy grants under 'list', \(RevealingFolder.rejectionReason(forListedIn: holder))")
     }
+  }
+
+  /// What is attached at a part of a folder is attached there by one name of that folder: by another one, to which a link has led, the part
+  /// would be as the folder is.
+  private static func checkNames(_ grants: [Grant]) throws(HostError) {
+    for grant in grants where !grant.isWritable {
+      let holder = grants.first { other in
+        (other.isWritable || grant.isListed && !other.isListed) && other.place != other.real
+          && grant.real.lies(below: other.real) && !grant.place.lies(below: other.place)
+      }
+      guard let holder else { continue }
+      let reason = RevealingFolder.rejectionReason(forPartOf: holder.path, leadingTo: holder.real)
+      throw .usage("\(grant.path), of which the policy grants less, \(reason)")
+    }
+  }
+
+  /// Those between a folder that may be written and a part of it that may only be read. As mounts of their own they can't be moved, as the
+  /// part would be with them, and something else be put there under its name (rename(2), EBUSY).
+  private static func foldersBetween(_ grants: [Grant], _ writable: [FileIdentity]) throws(HostError) -> [Grant] {
+    var places = Set(grants.map { ExactText($0.place) })
+    var found: [Grant] = []
+    for inner in grants where !inner.isWritable {
+      let around = grants.filter { inner.place.lies(below: $0.place) }
+      guard let outer = around.max(by: { $0.place.utf8.count < $1.place.utf8.count }), outer.isWritable else {
+        continue
+      }
+      var next = inner.place.parentFolder
+      while let place = next, place.lies(below: outer.place) {
+        next = place.parentFolder
+        guard places.insert(ExactText(place)).inserted else { continue }
+        let folder = try RunPath(
+          opening: place, writable: writable, subject: "\(place), which lies between \(outer.path) and \(inner.path),")
+        try folder.mark()
+        found.append(
+          Grant(
+            path: place, line: outer.line, real: folder.path, place: place, identity: folder.identity, isWritable: true)
+        )
+      }
+    }
+    return found
   }
 
   /// What is attached later lies over what was there: a part of a granted folder is as its own grant says.

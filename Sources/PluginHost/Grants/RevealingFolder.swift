@@ -23,6 +23,11 @@ package enum RevealingFolder {
     "is or lies in \(holder), of which more than names may be read, and so could all that lies in it; grant the other parts by themselves"
   }
 
+  /// Why a part of a folder isn't granted less than the folder, where that is named by a link. `real`: what the link leads to.
+  package static func rejectionReason(forPartOf folder: String, leadingTo real: String) -> String {
+    "lies in \(real), to which \(folder) leads: by that name it would be as all of that is; grant \(real) in place of \(folder)"
+  }
+
   /// `identity`: what a granted path leads to, under whatever name.
   static func rejectionReason(for path: String, _ identity: FileIdentity) -> String? {
     for folder in ["/dev", "/proc"] {

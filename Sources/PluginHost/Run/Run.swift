@@ -364,7 +364,7 @@ final class Run {
     record.add(to: &report)
     report.connections = network?.connections ?? []
     if plan.policy.observation.use {
-      report.usedGrants = plan.grants.filter { supervisor.used.contains($0.place) }.map(\.path)
+      report.usedGrants = plan.grants.filter { supervisor.used.contains($0.place) }.map(\.line)
     }
     if cause.kind == .crashed {
       report.stack = machine.stack.ofPlugin

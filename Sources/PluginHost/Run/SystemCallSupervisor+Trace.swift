@@ -65,7 +65,7 @@ extension SystemCallSupervisor {
     let places =
       arguments.compactMap { reader.holder(name, $0) }
       + [code.flatMap { reader.view.holder(of: $0, followsLast: true) }].compactMap(\.self)
-    let path = places.lazy.compactMap { [plan] place in plan.grants.first { $0.place == place }?.path }.first
+    let path = places.lazy.compactMap { [plan] place in plan.grants.first { $0.place == place }?.line }.first
     if let path { return .path(path) }
     if plan.policy.devices.count < PolicyDevice.allCases.count,
       let device = plan.policy.devices.first(where: { device in

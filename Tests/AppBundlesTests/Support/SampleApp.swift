@@ -49,9 +49,19 @@ struct SampleApp {
     ]
   }
 
+  /// One for this machine.
+  #if arch(x86_64)
+    static let sharedLibrary = sharedLibrary(machine: 62)
+  #else
+    static let sharedLibrary = sharedLibrary(machine: 183)
+  #endif
+
   /// The header of one (elf(5)).
-  static let sharedLibrary = Data(
-    [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 62, 0] + [UInt8](repeating: 0, count: 100))
+  static func sharedLibrary(machine: UInt8) -> Data {
+    Data(
+      [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, machine, 0]
+        + [UInt8](repeating: 0, count: 100))
+  }
 
   init() {}
 

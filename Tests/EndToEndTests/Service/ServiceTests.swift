@@ -1,5 +1,6 @@
 import DevelopmentOrigin
 import Foundation
+import LinuxSystem
 import ServiceClient
 import ServiceProtocol
 import Synchronization
@@ -215,14 +216,42 @@ import Testing
     _ = try await world.install(world.bundle())
     try await world.waitUntilShelved(Self.sessions)
     let session = try await world.connect()
+    _ = try await session.request(.set(key: "isBackgroundActivityAllowed", value: "false", app: ServiceWorld.app))
+    let refusal = try Workspace.run(["simulate", "app-periodic", ServiceWorld.app, "--state", world.state])
+    #expect(
+      refusal.errors.contains("settings set isBackgroundActivityAllowed true --app \(ServiceWorld.app)"), "\(refusal)")
     _ = try await session.request(.uninstall(app: ServiceWorld.app))
     try await world.wait("it is gone") { try await world.summary() == nil }
+    // One that is installed under its name begins without them.
+    guard case .settings(let settings) = try await session.request(.settings) else {
+      throw ServiceWorld.Trouble(description: "no settings")
+    }
+    #expect(settings.apps[ServiceWorld.app] == nil)
     #expect(!FileManager.default.fileExists(atPath: "\(world.paths.apps)/\(ServiceWorld.app)"))
     #expect(try await world.downloads().isEmpty)
     #expect(try FileManager.default.contentsOfDirectory(atPath: world.paths.groups).isEmpty)
     _ = try await world.install(world.bundle())
     try await world.waitUntilOpen()
     try await world.waitUntilShelved(Self.sessions)
+  }
+
+  @Test("An app whose bundle was taken away is said to need its installation, and isn't waited for")
+  func bundleGone() async throws {
+    let world = try ServiceWorld()
+    world.publish(Self.sessions)
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(Self.sessions)
+    #expect(try world.terminate() == 0)
+    Files.removeTree("\(world.paths.apps)/\(ServiceWorld.app)")
+    try world.start()
+    for command in [["simulate", "app-periodic", ServiceWorld.app], ["launch", ServiceWorld.app]] {
+      let refusal = try Workspace.run(command + ["--state", world.state])
+      #expect(refusal.status == 66 && refusal.errors.contains("install \(ServiceWorld.app) again"), "\(refusal)")
+    }
+    _ = try await world.install(world.bundle())
+    let again = try Workspace.run(["simulate", "app-periodic", ServiceWorld.app, "--state", world.state])
+    #expect(again.status == 0, "\(again)")
   }
 
   @Test("An app sees its downloads, and what its delegate handles wakes no extension (B28, B29)")
