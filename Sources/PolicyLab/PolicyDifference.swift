@@ -13,11 +13,14 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
   package var changes: [Change] = []
   package var isWider: Bool { changes.contains(where: \.isWider) }
 
-  /// `real`: a path without symbolic links, on this machine: what is granted by a link's name is what it leads to.
-  package init(from old: Policy, to new: Policy, real: (String) -> String = { $0 }) {
+  /// `real`: a path without symbolic links, on this machine: what is granted by a link's name is what it leads to. `resolve`: a policy
+  /// with the paths that its patterns stand for here, which may be links as well.
+  package init(
+    from old: Policy, to new: Policy, real: (String) -> String = { $0 }, resolve: (Policy) -> Policy = { $0 }
+  ) {
     own(old, new)
-    let (followed, links) = old.following(real)
-    let (newFollowed, newLinks) = new.following(real)
+    let (followed, links) = old.following(real, of: resolve(old))
+    let (newFollowed, newLinks) = new.following(real, of: resolve(new))
     paths(followed, newFollowed, links.merging(newLinks) { $1 })
     mappedCode(followed, newFollowed)
     ownLines(followed, newFollowed)
@@ -195,10 +198,12 @@ extension Policy {
   }
 
   /// With what links among the granted paths lead to, and which link leads there.
-  fileprivate func following(_ real: (String) -> String) -> (Policy, links: [ExactText: String]) {
+  fileprivate func following(
+    _ real: (String) -> String, of resolved: Policy
+  ) -> (Policy, links: [ExactText: String]) {
     var (policy, links) = (self, [ExactText: String]())
     func add(_ list: WritableKeyPath<Policy, [String]>) {
-      for path in self[keyPath: list] {
+      for path in (self[keyPath: list] + resolved[keyPath: list]).exactlyOnce {
         let place = real(path)
         if place.isExactly(path) || policy[keyPath: list].containsExactly(place) { continue }
         policy[keyPath: list].append(place)

@@ -143,8 +143,20 @@ package enum PolicyWarnings {
     guard let parent = parent(of: path), policy.access(to: parent) == policy.access(to: path),
       policy.mapsCode(at: parent) == policy.mapsCode(at: path)
     else { return false }
-    // What a link in a granted folder leads to is granted by the link's own line alone.
-    return machine.real(path) == machine.real(parent) + path[parent.endIndex...]
+    // What a link in a granted folder leads to is granted by the link's own line alone, or by a pattern that stands for the link.
+    let patterns = policy.patterns.filter { $0.pattern.text == path }
+    guard !patterns.isEmpty else { return machine.real(path) == machine.real(parent) + path[parent.endIndex...] }
+    var alone = Policy()
+    alone.patterns = patterns
+    let texts = Set(policy.patterns.map(\.pattern.text))
+    let found = (try? machine.resolve(alone).get())?.grants.filter { !texts.contains($0) } ?? []
+    return found.allSatisfy { path in
+      guard let holder = policy.grants.first(where: { path.lies(below: $0) && !texts.contains($0) }) else {
+        return false
+      }
+      return machine.real(path) == machine.real(holder)
+        + String(decoding: path.utf8.dropFirst(holder.utf8.count), as: UTF8.self)
+    }
   }
 
   /// What only shows where patterns have become paths.

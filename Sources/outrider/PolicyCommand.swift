@@ -3,6 +3,7 @@ internal import AssetModel
 internal import Basics
 internal import Foundation
 internal import LinuxSystem
+internal import PluginHost
 internal import PolicyLab
 internal import Sandbox
 internal import StrictYAML
@@ -262,9 +263,9 @@ struct PolicyDiffCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      let difference = PolicyDifference(from: try PolicyInput.policy(at: old), to: try PolicyInput.policy(at: new)) {
-        path in (try? Files.real(path)) ?? path
-      }
+      let difference = PolicyDifference(
+        from: try PolicyInput.policy(at: old), to: try PolicyInput.policy(at: new),
+        real: { (try? Files.real($0)) ?? $0 }, resolve: { (try? PatternExpansion.resolved($0)) ?? $0 })
       if json {
         try Output.json(difference)
       } else {

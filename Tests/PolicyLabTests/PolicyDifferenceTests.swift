@@ -199,6 +199,25 @@ enum PolicySeed {
     #expect(try changes(read, code) == ["+ /srv/x/y: read, and code that may be mapped while it runs"])
   }
 
+  @Test("what a pattern stands for may be a link, and counts by what it leads to") func patterns() throws {
+    func policy(_ files: String) throws -> Policy { try Policy(parsing: "version: 2\nfiles: {\(files)}\n", file: "p") }
+    func resolve(_ policy: Policy) -> Policy {
+      var policy = policy
+      if !policy.patterns.isEmpty { policy.read += ["/srv/a/file", "/srv/a/link"] }
+      policy.patterns = []
+      return policy
+    }
+    let pairs = [("read: [/srv/a]", "read: [/srv/a, '/srv/a/*']"), ("read: ['/srv/a/*']", "read: ['/srv/a/*']")]
+    let changes = try pairs.map { (old, new) in
+      PolicyDifference(
+        from: try policy(old), to: try policy(new), real: { $0 == "/srv/a/link" ? "/etc/shadow" : $0 },
+        resolve: resolve
+      ).changes
+    }
+    #expect(
+      changes == [[.init(isWider: true, text: "/etc/shadow, which /srv/a/link leads to: read, was nothing")], []])
+  }
+
   @Test("a narrower grant within a wider one counts") func nested() throws {
     let old = try Policy(parsing: "version: 1\nread: [/srv/keys]\nwrite: [/srv]\n", file: "old")
     var new = old

@@ -53,6 +53,22 @@ import Testing
     #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
   }
 
+  @Test("a pattern in a granted folder has an effect where it stands for a link", arguments: [true, false])
+  func patterns(hasLink: Bool) throws {
+    var machine = PolicyWarnings.Machine(
+      exists: { _ in true },
+      resolve: { policy in
+        var policy = policy
+        if !policy.patterns.isEmpty { policy.read += ["/srv/a/file", "/srv/a/link"] }
+        policy.patterns = []
+        return .success(policy)
+      })
+    machine.real = { $0 == "/srv/a/link" && hasLink ? "/etc/shadow" : $0 }
+    let policy = try Policy(parsing: "version: 2\nfiles: {read: [/srv/a, '/srv/a/*']}\n", file: "p")
+    let found = PolicyWarnings.find(policy, on: machine).map(\.message)
+    #expect(found.contains { $0.contains("/srv/a/* has no effect") } == !hasLink, "\(found)")
+  }
+
   @Test("a folder of every user is warned of where it may be written, and not where it is read") func openToAll() throws
   {
     func warnings(_ text: String) throws -> [PolicyWarnings.Warning] {
