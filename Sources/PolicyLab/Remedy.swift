@@ -243,6 +243,15 @@ package struct Remedy: Sendable, Equatable {
           "what has a line of its own can't be moved, replaced or removed: leave that line out, and the plugin has it with \(Printable.text(folder, limit: 400))"
       )
     }
+    if policy.access(to: path) == .write,
+      let part = policy.grants.first(where: { $0.lies(below: path) && policy.access(to: $0) < .write })
+    {
+      return Remedy(
+        line: nil,
+        words:
+          "a folder around what the policy grants less of can't be moved, replaced or removed, since that would go with it: leave the line of \(Printable.text(part, limit: 400)) out, or move what else lies in the folder"
+      )
+    }
     return machine.isFolder(folder) == true
       ? offering(folder, policy, machine, "lets it change all that lies in it")
       : Remedy(line: nil, words: "\(folder) isn't on this machine either")

@@ -230,6 +230,15 @@ import Testing
     #expect(remedy("/data/a").line == "files: {read: [/data/a]}")
   }
 
+  @Test("a folder around a part that may only be read is said to be held, and no line is offered") func heldFolder() {
+    var policy = Policy()
+    (policy.write, policy.read) = (["/data/d"], ["/data/d/e/part"])
+    for (path, isHeld) in [("/data/d/e", true), ("/data/d/f", false)] {
+      let remedy = Remedy(for: Self.denial("files", "rename", path, writes: true), under: policy, on: Self.machine)
+      #expect((remedy.line == nil) == isHeld && remedy.words.contains("/data/d/e/part") == isHeld, "\(remedy)")
+    }
+  }
+
   @Test("code in a folder that plugins may write to isn't offered") func codeOfPlugins() {
     var machine = Self.machine
     machine.isPlugins = { path, _ in path == "/data/marked.so" }
