@@ -12,6 +12,8 @@ struct PathSearch {
   private var hasBeenThere: Set<String> = []
   /// Folders in which it takes files away or puts others in their place.
   private var replacedIn: Set<String> = []
+  /// Those files and folders.
+  private var replaced: Set<String> = []
   /// Folders that are listed for a link in them.
   private var foldersOfLinks: Set<String> = []
   /// Folders in which it makes names for files that it has elsewhere, or takes them away for that.
@@ -57,7 +59,10 @@ struct PathSearch {
       {
         place = below
       }
-      if access == .write, place != path, machine.kind(path) != .absent { replacedIn.insert(place) }
+      if access == .write, place != path, machine.kind(path) != .absent {
+        replacedIn.insert(place)
+        replaced.insert(path)
+      }
       if access == .write, place != path, Self.crossing.contains(denial.call) { movedIn.insert(place) }
       let isForNetwork = wantsHosts && RunnerView.networkFiles.contains(place)
       let reason =
@@ -116,12 +121,15 @@ struct PathSearch {
     return hasGrown
   }
 
-  /// A file with a line of its own is a mount of its own, which can't be replaced or taken away. Whether there was one.
+  /// A file with a line of its own is a mount of its own, which can't be replaced or taken away, and neither can the folders around it.
+  /// Whether there was one.
   private func dropReplaced(_ policy: inout Policy) -> Bool {
     let before = policy.grants.count
     let folders = replacedIn.intersection(policy.write)
+    let around = replaced.filter { Self.parent(of: $0).map(folders.contains) ?? false }
     func isHeld(_ path: String) -> Bool {
-      !base.grants.contains(path) && Self.parent(of: path).map(folders.contains) ?? false
+      guard !base.grants.contains(path) else { return false }
+      return Self.parent(of: path).map(folders.contains) ?? false || around.contains { path.lies(below: $0) }
     }
     policy.read.removeAll(where: isHeld)
     policy.write.removeAll(where: isHeld)
