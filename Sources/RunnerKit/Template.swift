@@ -80,9 +80,10 @@ struct Template {
     if isDirectory {
       if mkdir(path, 0o755) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: path) }
     } else {
-      let file = open(path, O_CREAT | O_RDONLY | O_CLOEXEC, 0o644)
-      if file < 0 { throw SystemCallError("open", code: errno, subject: path) }
-      close(file)
+      // What is there isn't opened: a FIFO would keep its opener waiting.
+      let file = open(path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0o644)
+      if file < 0, errno != EEXIST { throw SystemCallError("open", code: errno, subject: path) }
+      if file >= 0 { close(file) }
     }
   }
 

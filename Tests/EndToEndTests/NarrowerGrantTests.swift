@@ -81,6 +81,18 @@ import Testing
     }
   }
 
+  @Test("a part that is a FIFO, as a plugin may have made one, keeps no run waiting") func fifo() async throws {
+    defer { host.stop() }
+    let wide = folder + "/wide"
+    try #require(mkfifo(wide + "/a/pipe", 0o644) == 0)
+    let plugin = try await host.load(
+      folder + "/mover.so", policy: policy(read: [wide + "/a/pipe"], write: [wide]))
+    let (from, to) = (wide + "/a/pipe", wide + "/a/other")
+    #expect(try await plugin.call("move", "i32(cstring,cstring)", .text(from), .text(to)).int32 != 0)
+    #expect(await plugin.end().outcome.kind == .returned)
+    #expect(FileManager.default.fileExists(atPath: from) && !FileManager.default.fileExists(atPath: to))
+  }
+
   @Test("a part that is granted less than a folder is refused where that is named by a link")
   func otherNames() async throws {
     defer { host.stop() }
