@@ -20,10 +20,7 @@ import Testing
       int open_ended(const int v[], int n) { return v[n - 1]; }
       """, "-w -o libapi.so", in: folder)
     try FileManager.default.copyItem(atPath: "\(folder)/source.c", toPath: "\(folder)/api.h")
-    let end = try Workspace.run(
-      ["bind", "\(folder)/api.h", "\(folder)/libapi.so", "--output", "\(folder)/Api.swift", "--json"])
-    try #require(end.status == 0, "\(end)")
-    let report = try JSONDecoder().decode(BoundProgram.Report.self, from: Data(end.output.utf8))
+    let report = try BoundProgram.bind(in: folder)
     #expect(
       Dictionary(uniqueKeysWithValues: report.unbound.map { ($0.function, $0.reason) }) == [
         "quad": "it takes an array of 4 numbers that it may change",

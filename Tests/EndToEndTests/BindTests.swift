@@ -256,10 +256,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try Self.header.write(toFile: "\(folder)/api.h", atomically: true, encoding: .utf8)
     try LibraryTests.compile(Self.source, "-o libapi.so", in: folder)
-    let end = try Workspace.run(
-      ["bind", "\(folder)/api.h", "\(folder)/libapi.so", "--output", "\(folder)/Api.swift", "--json"])
-    try #require(end.status == 0, "\(end)")
-    let report = try JSONDecoder().decode(BoundProgram.Report.self, from: Data(end.output.utf8))
+    let report = try BoundProgram.bind(in: folder)
     #expect(
       Dictionary(uniqueKeysWithValues: report.unbound.map { ($0.function, $0.reason) }) == [
         "String": "a function of Swift can't have its name", "foreign": "it has a calling convention of its own",

@@ -33,6 +33,14 @@ enum BoundProgram {
       [], program: "\(folder)/program", environment: ["OUTRIDER_RUNNER": Workspace.products + "/outrider-runner"])
   }
 
+  /// Binds api.h and libapi.so of a folder as Api.swift, and says what it did.
+  static func bind(in folder: String) throws -> Report {
+    let end = try Workspace.run(
+      ["bind", "\(folder)/api.h", "\(folder)/libapi.so", "--output", "\(folder)/Api.swift", "--json"])
+    try #require(end.status == 0, "\(end)")
+    return try JSONDecoder().decode(Report.self, from: Data(end.output.utf8))
+  }
+
   static func moduleMaps() throws -> [String] {
     func maps(_ folder: String, _ path: (String) -> String) throws -> [String] {
       try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\(path($0))" }
