@@ -34,6 +34,8 @@ public protocol FileOperations: Sendable {
   func status(of file: Int32) throws(SystemCallError) -> FileIdentity
   /// fchmod(2).
   func setMode(_ mode: UInt32, of file: Int32) throws(SystemCallError)
+  /// fchown(2); nil leaves the owner.
+  func setOwner(_ owner: UInt32?, group: UInt32, of file: Int32) throws(SystemCallError)
   /// ftruncate(2).
   func truncate(_ file: Int32, to size: Int64) throws(SystemCallError)
   /// fallocate(2), without changing the file's size; EOPNOTSUPP where that isn't faster than writing.
@@ -71,6 +73,10 @@ extension FileOperations {
     _ name: String, in directory: Int32, by newName: String, in newDirectory: Int32
   ) throws(SystemCallError) {
     try checkErrno("renameat", "\(newName) to \(name)") { renameat(newDirectory, newName, directory, name) }
+  }
+
+  public func setOwner(_ owner: UInt32?, group: UInt32, of file: Int32) throws(SystemCallError) {
+    try checkErrno("fchown", "\(file)") { fchown(file, owner ?? uid_t.max, group) }
   }
 
   public func allocatedBytes(of file: Int32) throws(SystemCallError) -> Int64 {

@@ -101,6 +101,13 @@ package enum Files {
     return FileIdentity(status)
   }
 
+  /// Of what has the name in a directory, a link itself (fstatat(2)).
+  package static func identity(of name: String, in directory: Int32) throws(SystemCallError) -> FileIdentity {
+    var status = stat()
+    try checkErrno("fstatat", name) { fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) }
+    return FileIdentity(status)
+  }
+
   package static func names(in directory: String) throws(SystemCallError) -> [String] {
     try names(in: directory, atMost: .max).sorted()
   }

@@ -17,7 +17,7 @@ import Testing
     var record: JobRecord
     var before: JobRecord
     var data: Data?
-    var isDirectory: Bool
+    var identity: FileIdentity
     var staged: [String]
     var requests: [RecordedRequest]
 
@@ -57,7 +57,7 @@ import Testing
     await again.engine.close()
     let identity = try Files.identity(of: "\(once.folder)/file")
     return Outcome(
-      end: end, record: record, before: before, data: again.contents(), isDirectory: identity.isDirectory,
+      end: end, record: record, before: before, data: again.contents(), identity: identity,
       staged: again.staged, requests: origin.requests)
   }
 
@@ -99,6 +99,27 @@ import Testing
     }
   }
 
+  @Test(
+    "what takes a file's place has its permissions, but never runs as its owner",
+    arguments: [0o600, 0o640, 0o400, 0o755, 0o4755, 0o2711])
+  func permissions(mode: UInt32) async throws {
+    let result = try await Self.twice(
+      second: { _ in .with { $0.entity = .init(version: 2) } }, between: { path in #expect(chmod(path, mode) == 0) })
+    #expect(result.size == 200_000 && result.identity.mode & 0o7777 == mode & 0o777)
+  }
+
+  @Test("what takes a file's place has its owner and group", .enabled(if: geteuid() == 0, "only root gives files away"))
+  func owner() async throws {
+    let result = try await Self.twice(
+      second: { _ in .with { $0.entity = .init(version: 2) } },
+      between: { path in
+        #expect(chown(path, 1234, 2345) == 0)
+        #expect(chmod(path, 0o640) == 0)
+      })
+    #expect(result.size == 200_000 && result.identity.owner == 1234 && result.identity.group == 2345)
+    #expect(result.identity.mode & 0o7777 == 0o640)
+  }
+
   @Test("a directory of that name is never replaced") func directory() async throws {
     let result = try await Self.twice(
       second: { _ in .with { $0.entity = .init(version: 2) } },
@@ -107,7 +128,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
       })
     guard case .failed = result.end else { throw Unexpected("\(result.end)") }
-    #expect(result.isDirectory && result.staged.count == 1)
+    #expect(result.identity.isDirectory && result.staged.count == 1)
   }
 
   @Test("no client that didn't ask for it is told 304") func unasked() async throws {

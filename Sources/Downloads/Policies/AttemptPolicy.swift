@@ -30,8 +30,7 @@ struct AttemptPolicy {
   /// a row; `failures`: of all jobs'.
   func proxyFailed(_ problem: TransferProblem, tries: Int, failures: Int) -> Verdict {
     if let limit = retry.attemptLimit, tries >= limit {
-      return .fail(
-        TransferFailure(.noProgress, detail: "\(tries) attempts in a row failed; the last: \(problem.description)"))
+      return .fail(TransferFailure(.noProgress, detail: Self.attempts(tries, "in a row failed", problem)))
     }
     return .wait(.retry(problem.description), retry.delay(fruitless: failures - 1, random: random))
   }
@@ -63,10 +62,7 @@ struct AttemptPolicy {
       let tries = history.fruitlessAttempts
       history.fruitlessAttempts += 1
       if retry.attemptLimit.map({ tries + 1 >= $0 }) ?? false || withoutProgress() >= longestWithoutProgress {
-        return (
-          failure(
-            .noProgress, "\(tries + 1) attempts brought nothing new; the last: \(problem.description)"), .unchanged
-        )
+        return (failure(.noProgress, Self.attempts(tries + 1, "brought nothing new", problem)), .unchanged)
       }
       let delay = RetryAfter.wait(
         backoff: retry.delay(fruitless: tries, random: random), requested: requestedDelay)
@@ -74,5 +70,9 @@ struct AttemptPolicy {
         requestedDelay.map { " and asks to wait \($0.inNanoseconds / 1_000_000_000) s" } ?? ""
       return (.wait(.retry(problem.description + asked), delay), .failed(delay: delay))
     }
+  }
+
+  private static func attempts(_ count: Int, _ what: String, _ last: TransferProblem) -> String {
+    count == 1 ? last.description : "\(count) attempts \(what); the last: \(last.description)"
   }
 }

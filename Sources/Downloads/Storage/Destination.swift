@@ -111,11 +111,15 @@ final class Destination: Sendable {
     }
   }
 
+  /// The regular file of that name in the target, also one that this user can't read.
+  func file(named name: String) -> FileIdentity? {
+    (try? Files.identity(of: name, in: target.number)).flatMap { $0.isRegularFile ? $0 : nil }
+  }
+
   /// Whether a name among the files that aren't published leads to this one.
   func isStaged(_ identity: FileIdentity, under name: String) -> Bool {
-    var status = stat()
-    guard fstatat(staging.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return false }
-    return UInt64(status.st_ino) == identity.inode && UInt64(status.st_dev) == identity.device
+    guard let found = try? Files.identity(of: name, in: staging.number) else { return false }
+    return found.inode == identity.inode && found.device == identity.device
   }
 
   /// Leaves alone a file that another process writes to.

@@ -111,7 +111,9 @@ final class Publisher: Sendable {
     for var item in fresh {
       do throws(SystemCallError) {
         if let content = item.content { try item.file.write(content) }
-        let identity = try item.file.seal(mode: mode, synchronizes: !together)
+        let identity = try item.file.seal(
+          mode: mode, replacing: replacedFile(by: item.job.specification, in: item.file.destination),
+          synchronizes: !together)
         // It can't be asked for again where the volume fails: a descriptor would only be in the way.
         if together, item.content != nil { item.file.close() }
         item.content = nil
@@ -139,6 +141,11 @@ final class Publisher: Sendable {
       }
     }
     return batch.filter(\.isReplay) + done
+  }
+
+  /// The file that it may take the place of. It is looked for again when its name is given.
+  private func replacedFile(by specification: DownloadSpecification, in destination: Destination) -> FileIdentity? {
+    mayReplace?(specification) == true ? destination.file(named: specification.fileName) : nil
   }
 
   private func commit(_ named: inout [Item], _ sealed: inout [Item]) {

@@ -278,11 +278,23 @@ final class StagingFile: @unchecked Sendable {
   }
 
   /// Ready to be published: mode set, and everything on the disk unless the caller synchronises the whole volume.
-  func seal(mode: UInt32, synchronizes: Bool) throws(SystemCallError) -> FileIdentity {
+  /// `replaced`: the file in whose place it comes, which it has owner, group and permissions of.
+  func seal(mode: UInt32, replacing replaced: FileIdentity?, synchronizes: Bool) throws(SystemCallError) -> FileIdentity {
     let number = try open()
-    try files.setMode(mode, of: number)
+    try files.setMode(replaced.map { takeOwner(of: $0, number) } ?? mode, of: number)
     if synchronizes { try files.synchronize(number) }
     return try files.status(of: number)
+  }
+
+  /// Gives the file the owner and the group of `replaced`, as far as this user may, and says which permissions it gets: another
+  /// group than before may no more than everybody. What runs as its owner (set-user-ID) doesn't do so with new content.
+  private func takeOwner(of replaced: FileIdentity, _ number: Int32) -> UInt32 {
+    let permissions = replaced.mode & 0o777
+    if replaced.owner != geteuid(), (try? files.setOwner(replaced.owner, group: replaced.group, of: number)) != nil {
+      return permissions
+    }
+    if (try? files.setOwner(nil, group: replaced.group, of: number)) != nil { return permissions }
+    return permissions & ~(~(permissions << 3) & 0o070)
   }
 
   /// Forgets the file, and removes it.

@@ -20,8 +20,6 @@ enum StagingFolder {
   }
 
   private static func owner(_ name: String, in directory: Int32) -> UInt32? {
-    var status = stat()
-    guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
-    return status.st_uid
+    (try? Files.identity(of: name, in: directory))?.owner
   }
 }
