@@ -160,8 +160,17 @@ package struct Expectation: Sendable, Equatable {
 
   /// By its plain name, as denials are compared: `/srv//a/../b/` is `/srv/b`.
   private static func path(_ text: String) throws(Invalid) -> String {
-    let variable = variables.first { text.lies(in: $0.key) }
-    let whole = variable.map { $0.value + text.rest(after: $0.key) } ?? text
+    // Taken for the name of one file, a pattern would hold whatever is denied.
+    guard let named = PathPattern.literal(text) else {
+      throw Invalid(
+        message:
+          "\(shown(text)) is a pattern; name one path: with read, write or execute a folder stands for what lies in it")
+    }
+    if text.contains(" /") || text.contains(" $") {
+      throw Invalid(message: "\(shown(text)) is more than one path; write a line for each")
+    }
+    let variable = variables.first { named.lies(in: $0.key) }
+    let whole = variable.map { $0.value + named.rest(after: $0.key) } ?? named
     guard whole.isAbsolutePath, let path = PolicyPath.named(whole) else {
       let names = variables.keys.sorted().joined(separator: ", ")
       throw Invalid(message: "\(shown(text)) isn't an absolute path, nor one that begins with \(names)")

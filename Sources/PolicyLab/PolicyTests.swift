@@ -38,7 +38,15 @@ package struct PolicyTests: Sendable {
   private static let maxExpectations = 100
   private static let maxSteps = 200
 
-  /// `policy`: reads the policy that a relative or absolute path names. Throws what that throws, else `YAMLFileError`.
+  /// A policy that the file names couldn't be read.
+  package struct UnreadPolicy: Error {
+    /// The file, the line and the column that name it.
+    package var place: String
+    package var reason: any Error
+  }
+
+  /// `policy`: reads the policy that a relative or absolute path names. Throws `UnreadPolicy` with what that throws, else
+  /// `YAMLFileError`.
   package init(
     parsing text: String, file: String, policy read: (String) throws -> Policy
   ) throws {
@@ -55,7 +63,7 @@ package struct PolicyTests: Sendable {
           throw nodes.error(value, "version is \(nodes.shown(version)); this host reads version 1")
         }
       case "plugin": plugin = try nodes.scalar(value, key)
-      case "policy": policy = try read(try nodes.scalar(value, key))
+      case "policy": policy = try Self.policy(value, nodes, read)
       default: list = try nodes.items(value, key)
       }
     }
@@ -68,6 +76,18 @@ package struct PolicyTests: Sendable {
     for node in list { tests.append(try Self.test(node, nodes, policy, read)) }
   }
 
+  private static func policy(
+    _ node: Node, _ nodes: YAMLNodes, _ read: (String) throws -> Policy
+  ) throws -> Policy {
+    let path = try nodes.scalar(node, "policy")
+    do {
+      return try read(path)
+    } catch {
+      let at = nodes.error(node, "")
+      throw UnreadPolicy(place: "\(at.file):\(at.line):\(at.column)", reason: error)
+    }
+  }
+
   private static func test(
     _ node: Node, _ nodes: YAMLNodes, _ policy: Policy, _ read: (String) throws -> Policy
   ) throws -> Test {
@@ -76,7 +96,7 @@ package struct PolicyTests: Sendable {
       ["name", "call", "signature", "arguments", "steps", "policy", "limits", "observe", "expect"]
     let pairs = try nodes.pairs(node, "a test", known: keys)
     // Limits are set over those of the policy, wherever it stands.
-    for (key, value) in pairs where key == "policy" { test.policy = try read(try nodes.scalar(value, key)) }
+    for (key, value) in pairs where key == "policy" { test.policy = try Self.policy(value, nodes, read) }
     for (key, value) in pairs {
       switch key {
       case "name": test.name = try nodes.scalar(value, key)

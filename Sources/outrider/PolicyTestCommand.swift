@@ -136,6 +136,9 @@ struct PolicyTestPlan {
       }
     } catch let error as YAMLFileError {
       throw Failure(64, error.description)
+    } catch let error as PolicyTests.UnreadPolicy {
+      guard let failure = error.reason as? Failure else { throw error.reason }
+      throw Failure(failure.status, "\(error.place): \(failure.message)")
     }
     let isBeside = tests.plugin.hasSlash && !tests.plugin.isAbsolutePath
     library = isBeside ? folder + tests.plugin : tests.plugin

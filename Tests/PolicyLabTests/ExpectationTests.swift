@@ -20,6 +20,7 @@ import Testing
   }
 
   private static let open = Observed.Denial(wall: "files", call: "openat", target: "/etc/passwd")
+  private static let starred = Observed.Denial(wall: "files", call: "openat", target: "/etc/x*y")
   private static let written = Observed.Denial(wall: "files", call: "openat", target: "/etc/x", writes: true)
   private static let executed = Observed.Denial(wall: "files", call: "execve", target: "/usr/bin/id")
   private static let own = Observed.Denial(
@@ -73,6 +74,8 @@ import Testing
       ("deny read /etc/passwd", observed(denials: [open]), true), ("deny read /etc", observed(denials: [open]), true),
       ("deny read /et", observed(denials: [open]), false), ("deny write /etc", observed(denials: [open]), false),
       ("deny write /etc", observed(denials: [written]), true), ("deny read /etc", observed(denials: [written]), false),
+      ("deny /etc/x\\*y", observed(denials: [starred]), true),
+      ("allow read /etc/x\\*y", observed(denials: [starred]), false),
       ("deny execute /usr", observed(denials: [executed]), true),
       ("deny read /usr", observed(denials: [executed]), false),
       ("allow write /etc", observed(denials: [open]), true), ("allow read /etc", observed(denials: [open]), false),
@@ -114,6 +117,10 @@ import Testing
       ("allow etc", "there are"), ("denied by landlock", "seccomp, files, limits"), ("memory 4MiB", "<="),
       ("memory <= much", "4MiB"), ("wall <= 3MiB", "2s"), ("log", "there are"), ("output hex:1", "two digits"),
       ("output hex:zz", "two digits"), ("allow read", "there are"), ("allow read etc", "$CONTAINER"),
+      ("allow read /etc/*", "is a pattern"), ("deny /etc/[a-p]asswd", "is a pattern"),
+      ("deny openat /etc/x?", "is a pattern"),
+      ("allow write $TMP/*", "is a pattern"), ("allow read /etc /usr", "more than one path"),
+      ("allow write $CONTAINER $TMP", "more than one path"), ("deny /etc/x\\", "is a pattern"),
       ("deny $HOME/x", "$CONTAINER"), ("allow $CONTAINERS", "$CONTAINER"), ("\u{1b}[2J", "there are"),
     ] as [(String, String?)])
   func refusals(text: String, words: String?) {

@@ -36,6 +36,21 @@ import Testing
   }
 
   @Test(
+    "a policy that can't be read is told with the line that names it, and why",
+    arguments: [
+      ("plugin: x\npolicy: other.yaml\ntests: [{call: a}]", "t.yaml:2:9"),
+      ("plugin: x\ntests:\n  - {call: a}\n  - call: b\n    policy: other.yaml\n", "t.yaml:5:13"),
+    ])
+  func unreadPolicy(text: String, place: String) {
+    #expect {
+      try Self.parse(text)
+    } throws: { error in
+      guard let error = error as? PolicyTests.UnreadPolicy else { return false }
+      return error.place == place && error.reason is CocoaError
+    }
+  }
+
+  @Test(
     "what is wrong is refused with file, line and column",
     arguments: [
       ("version: 1\nplugin: x\n", "needs 'plugin' and 'tests'"),

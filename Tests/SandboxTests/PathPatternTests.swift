@@ -44,6 +44,14 @@ import Testing
     }
   }
 
+  @Test(
+    "A text without wildcards is the path that it stands for, and any other is none",
+    arguments: [
+      ("/a/b", "/a/b"), ("/a\\*", "/a*"), ("/a\\\\", "/a\\"), ("/a\\\\*", nil), ("/a*", nil), ("/a?b", nil),
+      ("/[a]", nil), ("/a\\", nil), ("/]", "/]"),
+    ])
+  func literal(text: String, path: String?) { #expect(PathPattern.literal(text) == path) }
+
   @Test func escapedPathsStandForThemselves() throws {
     let path = "/srv/a*b?c[d]\\e"
     #expect(try PathPattern(PathPattern.escaped(path)).covers(path))

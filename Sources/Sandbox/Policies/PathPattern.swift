@@ -53,6 +53,18 @@ public struct PathPattern: Sendable, Hashable {
     return text
   }
 
+  /// The one path that a text stands for, with what is escaped in it as it is; nil where a wildcard stands for several.
+  package static func literal(_ text: String) -> String? {
+    var path = ""
+    var isEscaped = false
+    for scalar in text.unicodeScalars {
+      if !isEscaped, "*?[".unicodeScalars.contains(scalar) { return nil }
+      isEscaped = scalar == "\\" && !isEscaped
+      if !isEscaped { path.unicodeScalars.append(scalar) }
+    }
+    return isEscaped ? nil : path
+  }
+
   /// Reads a pattern.
   ///
   /// - Parameter text: An absolute path with wildcards.
