@@ -1,6 +1,5 @@
 internal import AssetModel
 internal import Basics
-internal import LinuxSystem
 internal import PluginHost
 package import Sandbox
 
@@ -57,7 +56,7 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
     time(was, now, "of the clock", \.wallSeconds)
     limits(was.policy.limits, now.policy.limits)
     if let policy {
-      unused = Self.unused(policy, by: new)
+      unused = UnusedPermissions(of: policy, by: new).lines
       excess = ExcessLimit.all(of: policy, by: now)
     }
   }
@@ -113,36 +112,6 @@ package struct LibraryComparison: Sendable, Equatable, Encodable {
       changes.append(
         Change(matters: isMore, text: "needs limits: {\(usual.name): \(after.written)}, was \(before.written)"))
     }
-  }
-
-  private static func unused(_ policy: Policy, by side: Side) -> [String] {
-    let recording = side.recording
-    let used = recording.policy
-    // Recorded from nothing, it was refused where it wanted to connect.
-    let tried = Set(recording.refused.map(\.path)).union(used.network.map(\.text))
-    func isUsed(_ grant: String, _ paths: [String]) -> Bool {
-      paths.contains { $0.lies(in: grant) }
-    }
-    func isListed(_ grant: String) -> Bool {
-      isUsed(grant, used.list) || isUsed(grant, (used.read + used.write).filter { Files.isFolder($0) == true })
-    }
-    let denials = recording.observed.flatMap(\.denials)
-    let mapsLater = used.mapsCodeLater || denials.contains { $0.call == "mmap" && $0.wall != "limits" }
-    let policy = (try? PatternExpansion.resolved(policy)) ?? policy
-    return policy.read.filter { !isUsed($0, used.grants) }.map { "read: \($0)" }
-      + policy.write.filter { !isUsed($0, used.write) }.map { "write: \($0)" }
-      + policy.libraries.filter { !isUsed($0, used.libraries) }.map { "execute: \($0)" }
-      + policy.list.filter { !isListed($0) }.map { "list: \($0)" }
-      + (policy.processes > 0 && used.processes == 0 ? ["processes: \(policy.processes)"] : [])
-      + policy.network.filter { !tried.contains($0.text) }.map { "network: \($0.text)" }
-      + (policy.socketPairs && policy.network.isEmpty && !used.hasNetwork && tried.isEmpty ? ["network: pairs"] : [])
-      + policy.environment.map(\.name).filter { !side.variables.contains($0) }.map {
-        "environment: \($0), which no library that it loads has in it"
-      }
-      + (policy.executableMemory == .justInTime
-        && !denials.contains(where: \.wantsWrittenCode) ? ["executableMemory: jit"] : [])
-      // What is granted to be executed says so by itself.
-      + (policy.executableMemory == .later && policy.libraries.isEmpty && !mapsLater ? ["executableMemory: later"] : [])
   }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import PluginHost
 import Sandbox
 import Testing
@@ -118,6 +119,25 @@ import Testing
       ).unused
       #expect(Set(found) == Set(permissions).subtracting([used]), "\(denial): \(found)")
     }
+  }
+
+  @Test("a pattern is a permission that a version doesn't use where none of what it stands for is needed")
+  func patterns() throws {
+    let folder = NSTemporaryDirectory() + "comparison-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for name in ["a.conf", "b.conf", "c.data", "d.data"] {
+      try Data().write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+    }
+    var recorder = PolicyRecorder(base: Policy())
+    for round in 0..<4 {
+      let denials = round == 0 ? [Self.file("\(folder)/b.conf")] : []
+      if case .finished = recorder.handle([Self.observed(.returned, denials)], on: Self.machine) { break }
+    }
+    let side = LibraryComparison.Side(needed: [], exports: [], recording: recorder.soFar)
+    let text = "version: 2\nfiles: {read: ['\(folder)/*.conf', '\(folder)/*.data'], list: ['\(folder)/*.none']}\n"
+    let unused = LibraryComparison(side, side, names: [], policy: try Policy(parsing: text, file: "p")).unused
+    #expect(unused == ["read: \(folder)/*.data", "list: \(folder)/*.none"])
   }
 
   @Test("twice the time, and half a second more, is more that it needs, and what differs from run to run isn't")

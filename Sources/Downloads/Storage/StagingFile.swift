@@ -279,7 +279,8 @@ final class StagingFile: @unchecked Sendable {
 
   /// Ready to be published: mode set, and everything on the disk unless the caller synchronises the whole volume.
   /// `replaced`: the file in whose place it comes, which it has owner, group and permissions of.
-  func seal(mode: UInt32, replacing replaced: FileIdentity?, synchronizes: Bool) throws(SystemCallError) -> FileIdentity {
+  func seal(mode: UInt32, replacing replaced: FileIdentity?, synchronizes: Bool) throws(SystemCallError) -> FileIdentity
+  {
     let number = try open()
     try files.setMode(replaced.map { takeOwner(of: $0, number) } ?? mode, of: number)
     if synchronizes { try files.synchronize(number) }

@@ -24,6 +24,12 @@ package struct PatternExpansion {
     return try expansion.resolve(policy) { Files.isNamed($0) != false }
   }
 
+  /// What one pattern stands for on this machine, in order.
+  package static func paths(of pattern: PathPattern) throws(HostError) -> [String] {
+    var expansion = PatternExpansion()
+    return try expansion.paths(of: pattern)
+  }
+
   mutating func resolve(_ policy: Policy, isThere: (String) -> Bool) throws(HostError) -> Policy {
     guard !policy.patterns.isEmpty || !policy.optional.isEmpty else { return policy }
     var policy = policy
