@@ -113,7 +113,7 @@ enum JobRow {
   static let hasLeftover =
     """
     state = 4 AND stagingName IS NOT NULL AND (failureReason IS 'refused' AND failureErrno IS \(EEXIST)
-      OR failureReason IS 'challenge' AND failureStatus IN (401, 403))
+      OR failureReason IS 'challenge' AND failureStatus IN (401, 403) OR keptBytes IS NOT NULL)
     """
 
   /// What `record` reads, in its order.

@@ -9,6 +9,8 @@ public struct TLSOptions: Sendable {
   public var names: [String] = []
   /// Clients have to show a certificate of the authority (`CertificateAuthority.client`).
   public var demandsClientCertificate = false
+  /// Who shows none is let in.
+  public var asksForClientCertificate = false
   /// Nothing newer than TLS 1.2.
   public var isLimitedTo12 = false
   /// Sends its own certificate's status along (OCSP stapling).
@@ -78,7 +80,7 @@ final class TLSServer: @unchecked Sendable {
       throw .tls("OpenSSL refuses the certificate")
     }
     oc_set_modes(context)
-    if options.demandsClientCertificate { demandCertificate(context) }
+    if options.demandsClientCertificate || options.asksForClientCertificate { askForCertificate(context) }
     if options.staplesStatus { try staple(leaf, on: context) }
     SSL_CTX_set_alpn_select_cb(
       context,
@@ -100,11 +102,12 @@ final class TLSServer: @unchecked Sendable {
     return context
   }
 
-  private func demandCertificate(_ context: OpaquePointer) {
+  private func askForCertificate(_ context: OpaquePointer) {
     let authority = options.authority.authority.certificate
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority)
     SSL_CTX_add_client_CA(context, authority)
-    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    let isDemanded = options.demandsClientCertificate
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | (isDemanded ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nil)
     // A resumed session carries who the client was; every connection shows it itself.
     oc_forget_sessions(context)
   }

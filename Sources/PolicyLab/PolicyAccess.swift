@@ -38,12 +38,17 @@ extension Policy {
     return code >= longest(read + write + list) { $0.access != .execute } ?? 0
   }
 
-  /// The line of a policy of version 2 by which it grants a path, or what a pattern of it stands for; nil: it doesn't.
-  package func line(granting path: String) -> String? {
+  /// Under which access it names a path, and not what that lies in; nil: it doesn't.
+  func access(naming path: String) -> PatternGrant.Access? {
     let literal: [(PatternGrant.Access, [String])] = [
       (.write, write), (.execute, libraries), (.read, read), (.list, list),
     ]
-    let access = literal.first { $0.1.containsExactly(path) }?.0
+    return literal.first { $0.1.containsExactly(path) }?.0
+  }
+
+  /// The line of a policy of version 2 by which it grants a path, or what a pattern of it stands for; nil: it doesn't.
+  package func line(granting path: String) -> String? {
+    let access = access(naming: path)
     let text = access.map { _ in PathPattern.escaped(path) }
     let pattern = access == nil ? patterns.first { $0.pattern.covers(path) } : nil
     guard let access = access ?? pattern?.access, let text = text ?? pattern?.pattern.text else { return nil }

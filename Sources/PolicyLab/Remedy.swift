@@ -94,6 +94,20 @@ package struct Remedy: Sendable, Equatable {
       )
     default: self = Remedy(line: nil, words: Self.calls(denial.operation))
     }
+    words += lineInTheWay(policy)
+  }
+
+  /// A policy names a path once.
+  private func lineInTheWay(_ policy: Policy) -> String {
+    guard let line, let new = PatternGrant.Access.allCases.first(where: { line.contains("files: {\($0.rawValue): [") })
+    else { return "" }
+    // What is offered comes last, behind what may be written already.
+    let former = (policy.read + policy.list).first { path in
+      let entry = PolicyText.quoted(PathPattern.escaped(path))
+      return line.hasSuffix("[\(entry)]}") || line.hasSuffix(", \(entry)]}")
+    }
+    guard let access = former.flatMap(policy.access(naming:)), access != new else { return "" }
+    return "; take it out of '\(access.rawValue)', which '\(new.rawValue)' includes"
   }
 
   /// A network of the run's own, which a policy can't have beside a rule of its own against the calls for it.
@@ -272,8 +286,7 @@ package struct Remedy: Sendable, Equatable {
     if let reason = MachineFolder.rejectionReason(forWriting: machine.real(path)) {
       return Remedy(line: nil, words: "no policy lets it write there: \(Printable.text(path, limit: 400)) \(reason)")
     }
-    let rest = policy.read.containsExactly(path) ? "; take it out of 'read', which 'write' includes" : ""
-    return Remedy(line: writing(path, policy), words: words + rest)
+    return Remedy(line: writing(path, policy), words: words)
   }
 
   /// With what it may write already: a list of one's own takes the place of what holds without one.

@@ -95,6 +95,11 @@ struct ExplainCommand: AsyncParsableCommand {
         guard let number = Int64(id) else { throw Failure(66, "there is no download \(id): no number is as high") }
         try explainFetch(number)
       } else {
+        // No service is started in a folder that isn't one's.
+        if let state, AssetStore.exists(in: state) {
+          throw Failure(
+            66, "there is no download \(Printable.text(id)) in \(state), which fetch keeps: its downloads have numbers")
+        }
         try await ServiceExplanation.print(id, try ServicePlace(state: state), isJSON: json)
       }
       Exit.leave(0)

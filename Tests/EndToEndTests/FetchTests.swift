@@ -99,6 +99,23 @@ import Testing
       "explain", "\(report.downloads[1].id)", "--state", "\(place.folder)/state", "--json",
     ])
     #expect(explained.status == 0 && explained.output.contains("\"gone\""))
+    let named = try Workspace.run(["explain", "b.bin", "--state", "\(place.folder)/state"])
+    #expect(named.status == 66 && named.errors.contains("its downloads have numbers"), "\(named)")
+    #expect(!Files.exists("\(place.folder)/state/apps"), "no service is started there")
+  }
+
+  @Test("a password in a URL is refused, and is neither shown nor kept") func passwordInURL() throws {
+    let place = try Place()
+    let url = place.origin.url("/b.bin").replacingOccurrences(of: "://", with: "://me:sEcReT@")
+    let result = try place.fetch(url, "--json")
+    #expect(result.status == 1 && result.output.contains("--user NAME:PASSWORD"), "\(result)")
+    #expect(!(result.output + result.errors).contains("sEcReT"))
+    let state = try FileManager.default.contentsOfDirectory(atPath: "\(place.folder)/state")
+    for name in state {
+      let data = try Data(contentsOf: URL(fileURLWithPath: "\(place.folder)/state/\(name)"))
+      #expect(data.range(of: Data("sEcReT".utf8)) == nil, "\(name)")
+    }
+    #expect(place.origin.requests.isEmpty)
   }
 
   @Test("a number with more digits than any is no download, and starts no service") func numberBeyondAll() throws {

@@ -186,6 +186,28 @@ import Testing
     #expect(report.denials.allSatisfy { !$0.target.hasSuffix("late.so") }, "\(report.denials)")
   }
 
+  @Test("what plugins may have written isn't mapped while another one is loaded either, wherever it may be read")
+  func readOfPlugins() async throws {
+    let scene = try Scene()
+    let file = "\(scene.data)/late.so"
+    let source = """
+      #include <dlfcn.h>
+      static int found;
+      __attribute__((constructor)) static void open_library(void) {
+        void *library = dlopen("\(file)", RTLD_NOW);
+        int (*answer)(void) = library ? (int (*)(void))dlsym(library, "answer") : 0;
+        found = answer ? answer() : -1;
+      }
+      int load(const char *unused) { return found; }
+      """
+    try LibraryTests.compile(source, "-o loader.so", in: scene.plugin)
+    #expect(try await value(scene, scene.policy([]), "load", "x").0 == 42, "nobody may write there yet")
+    var writing = Policy()
+    writing.write = [scene.data]
+    _ = try await value(scene, writing, "load", "x")
+    #expect(try await value(scene, scene.policy([]), "load", "x").0 == -1)
+  }
+
   @Test(
     "code that is granted to be read alone is in the report where other code may be mapped, and recording grants it")
   func readAlone() async throws {

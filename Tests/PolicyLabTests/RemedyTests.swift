@@ -208,6 +208,15 @@ import Testing
     denial.writes = true
     let file = Remedy(for: denial, under: policy, on: .init { $0 != "/data/a" })
     #expect(file.words.hasSuffix("; take it out of 'read', which 'write' includes"), "\(file)")
+    let code = Remedy(for: Self.denial("seccomp", "mmap", "/data/a"), under: policy, on: .init { _ in false })
+    #expect(code.line == "executableMemory: later\nfiles: {execute: [/data/a]}")
+    #expect(code.words.hasSuffix("; take it out of 'read', which 'execute' includes"), "\(code)")
+    policy.list = ["/data/b"]
+    let read = Remedy(for: Self.denial("files", "openat", "/data/b"), under: policy, on: .init { _ in true })
+    #expect(
+      read.line == "files: {read: [/data/b]}" && read.words.hasSuffix("; take it out of 'list', which 'read' includes"))
+    let own = Remedy(for: Self.denial("files", "openat", "/data/ab"), under: policy, on: .init { _ in false })
+    #expect(own.line == "files: {read: [/data/ab]}" && !own.words.contains("take it out"))
   }
 
   @Test("who asks for a link, or whether a folder is one, isn't offered what it leads to or holds")

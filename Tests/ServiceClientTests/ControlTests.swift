@@ -63,6 +63,35 @@ import Testing
     #expect(!lock.isViolated.withLock { $0 } && lock.holders.withLock { $0.isEmpty })
   }
 
+  @Test(
+    "a request whose date comes while another of its process has control fails then, and one whose date has passed at once (B68)"
+  )
+  @available(*, deprecated)
+  func datesWithinTurns() async throws {
+    let lock = Lock()
+    let app = try App { lock.script($0, $1, $2) }
+    defer { app.service.stop() }
+    let manager = app.manager
+    // Shut until all of them have failed.
+    let gate = DispatchSemaphore(value: 0)
+    manager.withExclusiveControl { _, _ in gate.wait() }
+    await lock.log.wait(for: 1)
+    for date in [Date.distantPast, .now, .now + 0.05, Date(timeIntervalSinceReferenceDate: .nan)] {
+      let thrown = await #expect(throws: NSError.self) {
+        try await manager.withExclusiveControl(before: date) { lock.log.add("body") }
+      }
+      #expect(thrown?.domain == BAErrorDomain && thrown?.code == 0, "\(date)")
+    }
+    let waiting = [Date.now + 60, .distantFuture].map { date in
+      Task.detached { try await manager.withExclusiveControl(before: date) { lock.log.add("body") } }
+    }
+    gate.signal()
+    for task in waiting { try await task.value }
+    try await manager.withExclusiveControl(before: .now) { lock.log.add("body") }
+    let turn = ["acquire", "body", "release"]
+    #expect(lock.log.all == ["acquire", "release"] + turn + turn + turn)
+  }
+
   @Test("the asynchronous form hands value and error through and returns after the release [B69]") func handsThrough()
     async throws
   {

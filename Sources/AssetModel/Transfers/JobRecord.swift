@@ -125,19 +125,10 @@ public struct JobRecord: Sendable, Equatable {
 extension JobRecord {
   /// What a failed job left for the next that asks for the same.
   public var leftover: Partial? {
-    guard case .failed(let failure) = state, failure.isForWantOfPlace || failure.isRefusedAccess else { return nil }
+    guard case .failed(let failure) = state,
+      failure.isForWantOfPlace || failure.isRefusedAccess || failure.keptBytes != nil
+    else { return nil }
     return partial
-  }
-
-  /// The same for a request with another URL, where a digest proves that both are for the same bytes.
-  package func leftover(provedBy later: DownloadSpecification) -> Partial? {
-    guard var left = leftover else { return nil }
-    var known = specification
-    known.digest = known.digest ?? left.entity.reprDigest
-    guard known.provesTheSame(as: later) else { return nil }
-    // Validators belong to the old address.
-    left.entity = Entity(total: left.entity.total, coding: left.entity.coding, finalURL: later.url)
-    return left
   }
 
   /// Keeps why an attempt failed.

@@ -18,7 +18,7 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
   public var errno: Int32?
   /// What it was about, where a caller decides by that.
   public var cause: FailureCause?
-  /// Bytes that stay for another URL of the same file; nil: none do.
+  /// Bytes that stay for the next download of the same file; nil: none do.
   public private(set) var keptBytes: Int64?
   /// A sentence for people; nothing in it comes unescaped from a server.
   public var detail: String
@@ -50,10 +50,19 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
     return failure
   }
 
+  /// The same failure, for a caller that lets go of what was kept.
+  package var keepingNothing: Self {
+    guard keptBytes != nil else { return self }
+    var failure = self
+    if detail.hasSuffix(remark) { failure.detail.removeLast(remark.count) }
+    failure.keptBytes = nil
+    return failure
+  }
+
   /// What follows the sentence of its cause: that something of the file stays.
   package var remark: String {
-    keptBytes.map { "; the \($0) bytes that are there are kept, and another URL of the same file goes on from them" }
-      ?? ""
+    let who = isRefusedAccess ? "another URL of the same file" : "the same download"
+    return keptBytes.map { "; the \($0) bytes that are there are kept, and \(who) goes on from them" } ?? ""
   }
 
   /// All of the file was received and right, but something else has its name: what was received stays for the next

@@ -44,11 +44,7 @@ final class AccessRenewal {
       resumeLater(app, unique)
       return true
     }
-    guard !download.hasFreshAnswer, !entry.isCancelling, record.leftover != nil else {
-      // No later request goes on from what is there.
-      transfers.engine.cancel(record.id)
-      return false
-    }
+    guard !download.hasFreshAnswer, !entry.isCancelling, record.leftover != nil else { return false }
     guard awaited.insert(unique, of: app, failure, until: BootClock.now + Self.longestWait) else { return true }
     arm()
     news.log(app, "expired", "\(Printable.text(download.value.identifier)): \(failure.detail)")
@@ -127,7 +123,7 @@ final class AccessRenewal {
   private func tell(_ app: String, _ unique: String, _ failure: TransferFailure) {
     let key = Transfers.Key(app: app, download: unique)
     retry.attempt(.release, of: key) { () throws(UnreadableJournal) in try transfers.cancel(key) }
-    let settlement = Settlement.failed(Failure(failure, isRestricted: false))
+    let settlement = Settlement.failed(Failure(failure.keepingNothing, isRestricted: false))
     decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: settlement))))
   }
 

@@ -154,7 +154,9 @@ final class TransferEvents {
       settlement = .finished(size: size)
     case .failed(let failure):
       if freshAnswers.asks(app, unique, record, failure) { return }
-      settlement = .failed(Failure(failure, isRestricted: record.specification.allowedDomains != nil))
+      // Who schedules it again gets another download, which doesn't go on from what is there.
+      if record.leftover != nil { transfers.engine.cancel(record.id) }
+      settlement = .failed(Failure(failure.keepingNothing, isRestricted: record.specification.allowedDomains != nil))
       if downloads[app]?[unique]?.value.isManifest == true { freshAnswers.giveUp(of: app) }
     case .cancelled: settlement = .cancelled
     case .open, .paused, .verified: return

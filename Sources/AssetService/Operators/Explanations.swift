@@ -42,6 +42,13 @@ final class Explanations {
         kind: "download", subject: subject, code: "queued", data: [:], message: "it waits for its turn",
         remedy: "nothing has to be done")
     }
+    if explanation.code == .finished {
+      return ExplanationSummary(
+        kind: "download", subject: subject, code: explanation.code.rawValue,
+        data: ["path": plan.path(of: scheduled.value)],
+        message: "it is complete, and waits for the app or its extension to take it",
+        remedy: "nothing has to be done; outrider apps \(app) says when the extension runs next")
+    }
     func moment(_ seconds: Double?) -> String? { seconds.map { Timestamp.text(Date(timeIntervalSinceNow: $0)) } }
     return ExplanationSummary(
       kind: "download", subject: subject, code: explanation.code.rawValue, data: explanation.data,
@@ -64,7 +71,7 @@ final class Explanations {
         remedy: machines.lifecycle.isPaused
           ? "outrider installation resume \(app)" : "nothing has to be done: the gate opens at the latest then")
     }
-    if let refusal = decider.core.planner.apps[app]?.lastRefusal {
+    if let refusal = decider.core.planner.standingRefusal(app, now: decider.clock.now) {
       return ExplanationSummary(
         kind: "wake", subject: app, code: refusal.reason.rawValue, data: [:], message: Words.refusal(refusal.reason),
         until: time(refusal.until), remedy: Words.remedy(refusal.reason, for: app, decider.core.settings))

@@ -35,10 +35,10 @@ enum Summaries {
         budgetSeconds: planner.dailyRuntime(of: identifier, now: clock.now).inSeconds,
         renewsAt: time(record?.runtime.renewsAt)),
       nextPeriodicWake: time(record?.nextPeriodic),
-      lastRefusal: record?.lastRefusal.map {
+      lastRefusal: planner.standingRefusal(identifier, now: clock.now).map {
         AppSummary.Refusal(reason: Words.refusal($0.reason), until: time($0.until))
       },
-      quarantine: record?.quarantine.map {
+      quarantine: record?.quarantine.flatMap { $0.until > clock.now ? $0 : nil }.map {
         AppSummary.Quarantine(failures: $0.failures, reason: Words.end($0.reason), until: time($0.until) ?? "")
       },
       groups: groups, path: placed?.path ?? "")

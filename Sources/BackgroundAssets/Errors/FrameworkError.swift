@@ -46,9 +46,11 @@ enum FrameworkError {
   }
 
   static func exclusiveControlTimedOut(_ date: Date) -> NSError {
-    make(
+    // What isn't a number has no description.
+    let moment = date.timeIntervalSinceReferenceDate.isFinite ? "\(date)" : "its date"
+    return make(
       .downloadInvalid,
-      "Exclusive control wasn't acquired before \(date): the app or its extension still holds it. Try again later.",
+      "Exclusive control wasn't acquired before \(moment): the app or its extension still holds it. Try again later.",
       underlying: NSError(domain: NSPOSIXErrorDomain, code: Int(ETIMEDOUT)))
   }
 }

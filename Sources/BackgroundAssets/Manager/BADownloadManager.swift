@@ -209,6 +209,7 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
   }
 
   /// As `withExclusiveControl(_:)`, but fails if control isn't acquired before a date; the present moment means one try.
+  /// Fails on another queue of the framework where the date comes while another request of this process has control.
   ///
   /// - Parameters:
   ///   - date: When to give up.

@@ -90,12 +90,20 @@ extension EngineOptions {
   struct Challenges: Sendable {
     var answer: (@Sendable (AuthenticationChallenge) async -> ChallengeAnswer)?
     var timeout: Duration = .seconds(10)
+    var certificate: (@Sendable (String) -> ClientCertificate?)?
   }
 
   /// Answers an authentication challenge; nil: every challenge fails, and the failure names the scheme.
   public var answerChallenge: (@Sendable (AuthenticationChallenge) async -> ChallengeAnswer)? {
     get { challenges.answer }
     set { challenges.answer = newValue }
+  }
+
+  /// The client certificate for an origin (`https://host:port`) that asks for one in its handshake: many servers let who
+  /// shows none in, and refuse the request. nil, or none for it: only one that demands one is answered, by `answerChallenge`.
+  public var clientCertificate: (@Sendable (String) -> ClientCertificate?)? {
+    get { challenges.certificate }
+    set { challenges.certificate = newValue }
   }
 
   /// How long is waited for an answer; then there is none.

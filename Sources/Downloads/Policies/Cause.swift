@@ -128,7 +128,7 @@ extension Explanation {
       return (.queued, data.compactMapValues { $0 }, "an engine takes it up: the same fetch, run again")
     case .retry(let attempts, let lastError):
       let data = ["attempt": attempts > 0 ? "\(attempts)" : nil, "lastError": lastError.map { Printable.text($0) }]
-      return (.retrying, data.compactMapValues { $0 }, "time, or fetch it again")
+      return (.retrying, data.compactMapValues { $0 }, "time: it is tried again by itself")
     }
   }
 

@@ -50,9 +50,17 @@ enum ResumePolicy {
   /// Bytes before the end of what is there that are asked for again and compared, where no digest checks the file: some
   /// servers give the same validator to other bytes (a file replaced within a second by one as long).
   static let comparedLength: Int64 = 64 << 10
+  /// Fewer from the third attempt in a row on that brought nothing: what comes of connections that end early would be
+  /// compared again and again.
+  static let minComparedLength: Int64 = 1 << 10
+
+  static func tailLength(of job: JobRecord) -> Int64 {
+    if isIdentified(job) { return 0 }
+    return max(minComparedLength, comparedLength >> (2 * min(3, max(0, job.history.fruitlessAttempts - 2))))
+  }
 
   static func comparedBytes(_ job: JobRecord, offset: Int64) -> Int64 {
-    isIdentified(job) ? 0 : min(offset, comparedLength)
+    min(offset, tailLength(of: job))
   }
 
   /// Bytes that are asked for again of an origin that is remembered to have no ranges: that was another file of it, perhaps, and to ask

@@ -18,6 +18,8 @@ struct Grant {
   var mapsCode = false
   /// Whether only its names may be read.
   var isListed = false
+  /// Whether plugins, of this run or an earlier one, may have written it.
+  var isPlugins = false
 
   /// What a policy grants has to be there: a grant that is none would be found out by the plugin. `writable`: folders that
   /// plugins of this run may write to.
@@ -82,7 +84,7 @@ struct Grant {
         Grant(
           path: path, line: path, real: named.path, place: place, identity: identity, isWritable: key == "write",
           mapsCode: key == "execute",
-          isListed: key == "list"))
+          isListed: key == "list", isPlugins: named.isPlugins))
     }
     try checkLists(grants, machine)
     try checkNames(grants)

@@ -183,10 +183,17 @@ struct SpawnPlan {
       parts.append(
         Part(
           file: PluginImage.File(path: grant.path, identity: grant.identity), target: grant.place,
-          attributes: grant.isWritable ? Self.data : Self.readOnly | (grant.mapsCode ? 0 : noLateCode),
+          attributes: attributes(of: grant),
           mustMap: grant.isWritable))
     }
     return parts
+  }
+
+  private func attributes(of grant: Grant) -> UInt32 {
+    if grant.isWritable { return Self.data }
+    if grant.mapsCode { return Self.readOnly }
+    // What a plugin may have written is never code, also while another one is loaded.
+    return Self.readOnly | (grant.isPlugins ? Self.noExecution : noLateCode)
   }
 
   /// What of the view is mounted so that nothing in it is executed, or mapped as code.

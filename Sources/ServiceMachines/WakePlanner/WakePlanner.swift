@@ -133,6 +133,20 @@ package struct WakePlanner: Sendable, Equatable, Codable {
     return nil
   }
 
+  /// The last refusal, as long as what it was for lasts.
+  package func standingRefusal(_ app: String, now: Instant) -> WakeRefusal? {
+    guard let record = apps[app], let last = record.lastRefusal, last.until.map({ $0 > now }) ?? true else {
+      return nil
+    }
+    switch last.reason {
+    case .lowPower, .backgroundActivityOff, .contentBeforeLaunchOff: return situationRefusal(app)
+    case .quarantined: return record.quarantine.map { WakeRefusal(reason: .quarantined, until: $0.until) }
+    case .runtimeSpent: return runtimeLeft(app, now) < Self.minRuntime ? last : nil
+    case .appInUse: return record.running > 0 ? last : nil
+    case .hostFailed, .interrupted, .unknownApp: return last
+    }
+  }
+
   private mutating func restarted(_ now: Instant) -> [Effect] {
     queue.removeAll()
     for run in runs { apps[run.request.app]?.runtime.charge(run.granted, ofReserved: run.granted) }

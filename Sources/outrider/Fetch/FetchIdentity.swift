@@ -58,6 +58,11 @@ struct FetchIdentity: Sendable {
     return String(decoding: data, as: UTF8.self)
   }
 
+  /// Shown to a server that asks in its handshake. Many let who shows none in, and refuse the request.
+  @Sendable func clientCertificate(for origin: String) -> ClientCertificate? {
+    origins.contains(origin) ? certificate : nil
+  }
+
   @Sendable func answer(_ challenge: AuthenticationChallenge) async -> ChallengeAnswer {
     guard challenge.previousFailureCount == 0, origins.contains(challenge.origin) else { return .cancel }
     switch challenge.kind {

@@ -76,7 +76,7 @@ struct FetchIntake {
         let path = "\(plan.directory)/\(name)"
         begun.complete.append(path)
         view.complete(id, target, path: path, bytes: bytes)
-      case .refuse(let failure): view.refuse(plan.label(target), target.url, failure)
+      case .refuse(let failure): view.refuse(plan.label(target), plan.shownURL(target), failure)
       case .fetch(let known, let version):
         wanted.append(index)
         if let known { versions.know(known, at: plan.path(target)) }
@@ -221,7 +221,7 @@ struct FetchIntake {
   }
 
   /// An earlier command wanted something else at the same place: this one counts. What a digest proves to be of the same
-  /// file is kept, wherever it came from.
+  /// file is kept, wherever it came from, and so is what a strong entity tag tells apart at the same place.
   private func giveUp(_ earlier: [(index: Int, record: JobRecord)]) async throws {
     guard !earlier.isEmpty else { return }
     let events = engine.events
@@ -230,8 +230,9 @@ struct FetchIntake {
       let wanted = plan.specification(plan.targets[index])
       let what = "what was there from \(Self.shown(record.specification.url))"
       let name = Printable.text(record.specification.fileName)
-      if record.specification.provesTheSame(as: wanted) {
-        view.say("\(name): \(what) is kept, its digests tell what it is")
+      if record.partial(for: wanted) != nil || record.specification.provesTheSame(as: wanted) {
+        let proof = record.specification.provesTheSame(as: wanted) ? "its digests tell" : "its entity tag tells"
+        view.say("\(name): \(what) is kept, \(proof) what it is")
         _ = try await engine.supersede(record.id, with: wanted)
       } else {
         view.say("\(name): \(what) is given up")

@@ -44,6 +44,7 @@ enum FetchOptions {
       options.bytesPerSecond = Int64(rate)
     }
     options.answerChallenge = identity?.answer
+    options.clientCertificate = identity?.clientCertificate
     return options
   }
 

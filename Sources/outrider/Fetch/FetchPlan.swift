@@ -141,7 +141,23 @@ struct FetchPlan: Sendable {
     if target.url.utf8.count > maxURL {
       return TransferFailure(.notAllowed, detail: "its URL has \(target.url.utf8.count) bytes; at most \(maxURL) do")
     }
+    // The journal never has it.
+    if hasUserInfo(target) {
+      return TransferFailure(
+        .notAllowed,
+        detail:
+          "its URL has a user name or a password in it, which every user of this machine can see; give them with --user NAME:PASSWORD"
+      )
+    }
     guard path.utf8.count > maxPath else { return nil }
     return TransferFailure(.notAllowed, detail: "its path has \(path.utf8.count) bytes; at most \(maxPath) do")
+  }
+  private func hasUserInfo(_ target: Target) -> Bool {
+    target.url.contains("@") && (try? ParsedURL(target.url))?.hasUserInfo == true
+  }
+
+  /// A target's URL, without a password.
+  func shownURL(_ target: Target) -> String {
+    hasUserInfo(target) ? (try? ParsedURL(target.url))?.redacted ?? "" : target.url
   }
 }

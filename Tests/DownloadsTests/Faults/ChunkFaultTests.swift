@@ -57,7 +57,7 @@ import Testing
       if case .note(_, let text) = event { notes.append(text) }
       if case .restarted = event { restarts += 1 }
     }
-    #expect(harness.staged.isEmpty)
+    #expect(harness.staged.isEmpty == (end.failure?.keptBytes == nil), "what stays is told, and nothing else stays")
     #expect(end.isFinished == (harness.contents() == data), "finished is whole, and nothing else is handed over")
     return Outcome(
       end: end, requests: origin.requests, isWhole: harness.contents() == data, restarts: restarts, notes: notes,

@@ -46,6 +46,29 @@ import Testing
   }
 
   @Test(
+    "F-39 a server that asks for a certificate, and lets who shows none in, gets the one that is there for it",
+    arguments: [false, true])
+  func shownWhereItIsOptional(is12: Bool) async throws {
+    let identity = try Self.certificate()
+    let asked = Mutex<[String]>([])
+    let trial = try await Trial.run(
+      configure: {
+        Self.demand(&$0, is12: is12)
+        $0.tls?.demandsClientCertificate = false
+        $0.tls?.asksForClientCertificate = true
+      },
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.clientCertificate = { origin in
+          asked.withLock { $0.append(origin) }
+          return identity
+        }
+      }, reply: { request, _ in request.clientName == "me" ? nil : .status(400) })
+    #expect(trial.isFinished && trial.requests.map(\.clientName) == ["me"], "\(trial.end)")
+    #expect(asked.withLock { $0 }.allSatisfy { $0.hasPrefix("https://") })
+  }
+
+  @Test(
     "F-39 no client certificate is there",
     arguments: [ChallengeAnswer.performDefaultHandling, .cancel, .trustShownKey, nil])
   func none(answer: ChallengeAnswer?) async throws {

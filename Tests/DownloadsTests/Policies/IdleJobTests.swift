@@ -136,10 +136,40 @@ import Testing
         let expected: IdleJob.Step =
           state == .open || state == .paused
           ? .change(
-            .supersede(JobChanges.Replacement(record: record, supersession: supersession, inherits: isSame)))
+            .supersede(
+              JobChanges.Replacement(
+                record: record, supersession: supersession,
+                inherited: isSame ? Self.moved(record.partial, specification) : nil)))
           : .add(supersession)
         #expect(Self.step(.supersede(supersession), record) == expected, "\(state)")
       }
     }
+  }
+  /// Without the validators of the old address.
+  private static func moved(_ partial: Partial?, _ specification: DownloadSpecification) -> Partial? {
+    guard var partial else { return nil }
+    partial.entity = Entity(
+      total: partial.entity.total, coding: partial.entity.coding, finalURL: specification.url)
+    return partial
+  }
+
+  @Test(
+    "another signature or token at the same place goes on with what a strong entity tag tells apart, and nothing else does",
+    arguments: [
+      ("https://a.test/f?sig=2", "\"1\"", true), ("https://a.test/f", "\"1\"", true),
+      ("https://a.test/g", "\"1\"", false),
+      ("https://b.test/f", "\"1\"", false), ("https://a.test/f?sig=2", nil, false),
+    ] as [(String, String?, Bool)])
+  func samePlace(url: String, tag: String?, goesOn: Bool) {
+    var record = Self.record(.open, hasPartial: true)
+    record.specification.url = "https://a.test/f?sig=1"
+    record.partial?.entity = Entity(strongTag: tag, total: 9, finalURL: record.specification.url)
+    var specification = record.specification
+    specification.url = url
+    specification.headers = [.init(name: "Authorization", value: "Bearer 2")]
+    let supersession = Supersession(specification: specification, request: 1)
+    let replacement = JobChanges.Replacement(
+      record: record, supersession: supersession, inherited: goesOn ? record.partial : nil)
+    #expect(Self.step(.supersede(supersession), record) == .change(.supersede(replacement)))
   }
 }

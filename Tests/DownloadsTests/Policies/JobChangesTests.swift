@@ -26,8 +26,11 @@ import Testing
   }
 
   private static func replacement(_ record: JobRecord, inherits: Bool) -> JobChanges.Replacement {
-    JobChanges.Replacement(
-      record: record, supersession: Supersession(specification: record.specification, request: 7), inherits: inherits)
+    let entity = Entity(total: 7, finalURL: record.specification.url)
+    let partial = Partial(stagingName: "", entity: entity, bootIdentifier: "", device: 0, inode: 1)
+    return JobChanges.Replacement(
+      record: record, supersession: Supersession(specification: record.specification, request: 7),
+      inherited: inherits ? partial : nil)
   }
 
   @Test("files go before the journal is told, and what follows comes after it")

@@ -65,12 +65,7 @@ extension Additions {
 
   private func inherit(_ partial: Partial?, _ record: JobRecord, for supersession: Supersession) {
     var record = record
-    if var partial {
-      // Validators belong to the old address; the digest is what identifies the file.
-      partial.entity = Entity(
-        total: partial.entity.total, coding: partial.entity.coding, finalURL: record.specification.url)
-      record.partial = partial
-    }
+    record.partial = partial
     let (inherited, mailbox) = (record, mailbox)
     journal.commit([.job(inherited)]) { failure in
       mailbox.post(.control(.inherited(inherited, supersession, failure)))

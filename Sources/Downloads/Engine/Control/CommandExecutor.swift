@@ -99,7 +99,7 @@ final class CommandExecutor: EnginePart {
       case .enqueue(let record): enqueue(record)
       case .replace(let replacement):
         events.send(.cancelled(replacement.record.id))
-        additions.add(replacement.supersession, inheriting: replacement.inherits ? replacement.record.partial : nil)
+        additions.add(replacement.supersession, inheriting: replacement.inherited)
       case .refuse(let supersession, let failure): additions.reply(to: supersession, .failure(failure.error))
       case .perform(let queue, let id): perform(queue, on: id)
       }

@@ -67,11 +67,10 @@ struct IdleJob {
 
   private func supersede(_ supersession: Supersession) -> Step {
     guard !record.state.isTerminal, record.state != .verified else { return .add(supersession) }
-    let inherits = record.specification.provesTheSame(as: supersession.specification)
     return .change(
       .supersede(
         JobChanges.Replacement(
-          record: record, supersession: supersession, inherits: inherits && record.partial != nil,
+          record: record, supersession: supersession, inherited: record.partial(for: supersession.specification),
           formerUpdate: update)))
   }
 }

@@ -23,8 +23,8 @@ struct JobChanges: Equatable {
   struct Replacement: Equatable {
     var record: JobRecord
     var supersession: Supersession
-    /// Whether the new one goes on with the bytes that there are of the old one.
-    var inherits: Bool
+    /// What there is of the old one, where the new one goes on with it.
+    var inherited: Partial?
     /// What the journal couldn't take of the old one before.
     var formerUpdate: PendingUpdate?
   }
@@ -87,7 +87,8 @@ struct JobChanges: Equatable {
     case .filesRemoved(let id):
       switch underWay[id]?.change {
       case .update(let update, removesFiles: true): return [.commit(update.record)]
-      case .supersede(let replacement) where !replacement.inherits: return [.commit(replacement.record.cancelled)]
+      case .supersede(let replacement) where replacement.inherited == nil:
+        return [.commit(replacement.record.cancelled)]
       default: return []
       }
     case .lookedForName(let id, let isNamed):
@@ -123,7 +124,7 @@ struct JobChanges: Equatable {
       case .update(let update, let removesFiles): removesFiles ? .removeFiles(update.record) : .commit(update.record)
       case .cancelUnlessNamed(let record): .lookForName(record)
       case .supersede(let replacement):
-        replacement.inherits ? .commit(replacement.record.cancelled) : .removeFiles(record)
+        replacement.inherited == nil ? .removeFiles(record) : .commit(replacement.record.cancelled)
       }
     return [.leaveQueues(record.id), first]
   }

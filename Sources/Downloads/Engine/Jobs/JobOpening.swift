@@ -50,7 +50,7 @@ final class JobOpening: EnginePart {
     if job.record.state == .verified { return publishing.publish(job, isReplay: true) }
     job.allowance = Allowance(left: specification.budget == nil ? nil : job.record.reservedBytes)
     let chunks = specification.chunks
-    let compared = ResumePolicy.isIdentified(job.record) ? 0 : ResumePolicy.comparedLength
+    let compared = ResumePolicy.tailLength(of: job.record)
     // Bytes that came before there was a chunk list are checked by it.
     guard let partial = job.record.partial, chunks == nil || !partial.verifiedChunks.isEmpty else {
       return salvage(job)

@@ -50,6 +50,9 @@ final class Connections: EnginePart, TransportClient {
     request.pins = engine.options.transport.pins[segment.request.url.host] ?? []
     if let key = job.access.trustedKeys[url.host] { request.trust = .exactKey(key) }
     request.clientCertificate = job.access.certificates[url.origin]
+    if request.clientCertificate == nil, url.scheme == "https" {
+      request.clientCertificate = engine.options.clientCertificate?(url.origin)
+    }
     request.address = edge(for: job, segment.request.url)
     let rest = job.total.map { $0 - job.arrivedBytes }
     request.isLarge = (rest ?? 0) >= 8 << 20 || job.avoidsHTTP2 || engine.origins[engine.originNumber(url)].avoidsHTTP2

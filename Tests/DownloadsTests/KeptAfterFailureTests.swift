@@ -1,0 +1,109 @@
+import AssetModel
+import AssetStore
+import Foundation
+import Testing
+
+@testable import DevelopmentOrigin
+@testable import Downloads
+
+/// What a download that failed leaves for the next one of the same file: an outage costs no byte that had arrived.
+@Suite(.timeLimit(.minutes(2))) struct KeptAfterFailureTests {
+  typealias Bench = LargeNumberFaultTests.Bench
+
+  /// Two MiB arrive, then `reply` answers so many requests.
+  private static func bench(
+    _ count: Int = .max, removing removed: [String] = ["Repr-Digest"], _ reply: @escaping @Sendable () -> Reply
+  ) throws -> Bench {
+    try Bench(
+      options: { $0.attemptLimit = 2 },
+      reply: { _, nth in
+        if nth > 1, nth - 1 <= count { return reply() }
+        return .with {
+          $0.removedHeaders = removed
+          if nth == 1 { $0.ending = .init(.close, after: .byte(2 << 20)) }
+        }
+      })
+  }
+
+  private static func twice(
+    _ bench: Bench, second: (DownloadSpecification) -> DownloadSpecification = { $0 }
+  ) async throws -> (first: Harness.End, second: Harness.End, staged: [String]) {
+    var events = bench.harness.engine.events
+    let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+    let first = try await bench.harness.end(of: id, in: events)
+    let staged = bench.harness.staged
+    events = bench.harness.engine.events
+    let next = try #require(try await bench.harness.engine.add([second(bench.specification())])[0].job)
+    let end = try await bench.harness.end(of: next, in: events)
+    try await bench.close()
+    return (first, end, staged)
+  }
+
+  @Test("after an outage the same download goes on where it was", arguments: [503, 500, nil] as [Int?])
+  func outage(status: Int?) async throws {
+    let bench = try Self.bench(2) {
+      status.map { .status($0) } ?? .with { $0.ending = .init(.reset, after: .byte(0)) }
+    }
+    let (first, second, staged) = try await Self.twice(bench)
+    #expect(first.reason == .noProgress && first.failure?.keptBytes == 2 << 20, "\(first)")
+    #expect(first.failure?.detail.hasSuffix("and the same download goes on from them") == true, "\(first)")
+    #expect(staged.count == 1 && second.isFinished && bench.harness.contents() == Trial.bytes, "\(second)")
+    #expect(bench.origin.requests.last?.header("Range")?.hasPrefix("bytes=") == true)
+    #expect(bench.harness.staged.isEmpty)
+  }
+
+  @Test(
+    "a file that is gone for a while is gone on with by its entity tag, and given up without one",
+    arguments: [true, false])
+  func gone(hasTag: Bool) async throws {
+    let removed = ["Repr-Digest"] + (hasTag ? [] : ["ETag", "Last-Modified"])
+    // Asked for again twice: it may be published yet.
+    let bench = try Self.bench(3, removing: removed) { .status(404) }
+    let (first, second, staged) = try await Self.twice(bench)
+    #expect(first.reason == .gone && first.failure?.keptBytes == (hasTag ? 2 << 20 : nil), "\(first)")
+    #expect(staged.count == (hasTag ? 1 : 0) && second.isFinished && bench.harness.contents() == Trial.bytes)
+    #expect((bench.origin.requests.last?.header("Range") != nil) == hasTag)
+    #expect(bench.harness.staged.isEmpty)
+  }
+
+  @Test("another version after an outage is fetched whole") func anotherVersion() async throws {
+    let bench = try Self.bench(2) { .status(503) }
+    let (first, second, _) = try await Self.twice(bench) {
+      var other = $0
+      other.url += "?other"
+      other.digest = Trial.digest
+      return other
+    }
+    #expect(first.failure?.keptBytes != nil && second.isFinished && bench.harness.contents() == Trial.bytes)
+    #expect(bench.harness.staged.isEmpty)
+  }
+
+  @Test("connections that end before all of the tail is compared get on all the same") func shortConnections()
+    async throws
+  {
+    let bench = try Bench(
+      options: { $0.attemptLimit = 4 },
+      reply: { _, nth in
+        .with {
+          $0.removedHeaders = ["Repr-Digest"]
+          $0.ending = .init(.close, after: .byte(nth == 1 ? (4 << 20) - 150_000 : 50_000))
+        }
+      })
+    let events = bench.harness.engine.events
+    let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+    let end = try await bench.harness.end(of: id, in: events)
+    #expect(end.isFinished && bench.harness.contents() == Trial.bytes, "\(end)")
+    #expect(bench.origin.requests.count <= 12, "\(bench.origin.requests.count)")
+    try await bench.close()
+  }
+
+  @Test("what is kept goes when it is cancelled") func cancelled() async throws {
+    let bench = try Self.bench { .status(503) }
+    let events = bench.harness.engine.events
+    let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+    #expect(try await bench.harness.end(of: id, in: events).failure?.keptBytes != nil)
+    bench.harness.engine.cancel(id)
+    try await bench.close()
+    #expect(bench.harness.staged.isEmpty)
+  }
+}
