@@ -36,13 +36,35 @@ static void put(struct writer *writer, uint64_t value, int width) {
   for (int index = 0; index < width; index++) writer->bytes[writer->count++] = (unsigned char)(value >> (8 * index));
 }
 
+/* How many of these bytes are one character as UTF-8 has it (RFC 3629); 0: they begin none. */
+static size_t character(const unsigned char *bytes, size_t count) {
+  unsigned char first = bytes[0];
+  if (first < 0x80) return 1;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (length > count) return 0;
+  for (size_t index = 1; index < length; index++)
+    if ((bytes[index] & 0xc0) != 0x80) return 0;
+  /* More bytes than the character needs, halves of a pair of UTF-16, and what lies beyond the last one. */
+  if ((first == 0xe0 && bytes[1] < 0xa0) || (first == 0xed && bytes[1] > 0x9f)) return 0;
+  if ((first == 0xf0 && bytes[1] < 0x90) || (first == 0xf4 && bytes[1] > 0x8f)) return 0;
+  return length;
+}
+
+/* Files and functions have names of any bytes, and the host takes no text that isn't UTF-8: what isn't, also of a character
+   that is cut, is told as question marks. The copy is what is looked at, since another thread may change the name meanwhile. */
 static void put_text(struct writer *writer, const char *text, size_t longest) {
   size_t length = text ? strnlen(text, longest) : 0;
   put(writer, length, 4);
-  for (size_t index = 0; index < length; index++) {
-    unsigned char byte = (unsigned char)text[index];
-    writer->bytes[writer->count++] = byte < 0x80 ? byte : '?';
+  if (length == 0) return;
+  unsigned char *copy = writer->bytes + writer->count;
+  memcpy(copy, text, length);
+  for (size_t index = 0; index < length;) {
+    size_t size = character(copy + index, length - index);
+    if (size == 0) copy[index] = '?';
+    index += size == 0 ? 1 : size;
   }
+  writer->count += length;
 }
 
 struct place {
@@ -226,7 +248,8 @@ static struct place locate(int number, const siginfo_t *info, const struct regis
        async-signal-safe functions; the wall clock ends what waits for the lock. */
     Dl_info where;
     if (instruction && dladdr((void *)(uintptr_t)instruction, &where)) {
-      place.library = where.dli_fname;
+      const char *slash = strrchr(where.dli_fname, '/');
+      place.library = slash ? slash + 1 : where.dli_fname;
       place.symbol = where.dli_sname;
       place.base = (uint64_t)(uintptr_t)(where.dli_saddr ? where.dli_saddr : where.dli_fbase);
       tell(number, info, registers, &place, &fault);

@@ -151,7 +151,10 @@ extension Observed.Denial {
     let values = SystemCallText.values(in: target)
     return switch call {
     case "mprotect": values.first.map { $0 & 4 != 0 } ?? false
-    case "mmap": wall == "seccomp" && values.count == 2 && values[0] & 4 != 0 && values[1] & 0x22 == 0x22
+    // Not for what is locked or huge, which no policy grants.
+    case "mmap":
+      wall == "seccomp" && values.count == 2 && values[0] & 4 != 0 && values[1] & 0x22 == 0x22
+        && values[1] & CallFlags.lockedOrHuge == 0
     default: false
     }
   }

@@ -69,18 +69,18 @@ package struct Remedy: Sendable, Equatable {
       )
     case "network": self = Self.connection(denial.target)
     case _ where SystemCalls.startsProcess(denial.operation, shown: denial.target):
-      self = Remedy(
-        line: "processes: 1", words: "lets it start another process, whose time and memory count as the plugin's own")
+      self = Self.process(policy)
     case _ where denial.operation == "execve" && denial.target.isAbsolutePath:
       let path = Self.file(of: denial)
       self =
         Self.rejection(of: path, denial, machine).map { Remedy(line: nil, words: $0) }
         ?? Self.starting(path, policy, machine, isFirst: policy.processes == 0)
+    case _ where Self.wantsLockedOrHuge(denial): self = Remedy(line: nil, words: Self.lockedOrHuge)
     case _ where denial.operation == "mmap" && denial.target.isAbsolutePath:
       self = Self.mapping(Self.file(of: denial), policy, machine)
     case _ where denial.operation == "mmap" && Self.mapsFile(denial.target):
       self = Remedy(
-        line: "executableMemory: later",
+        line: Self.laterCode,
         words: "lets it map code of its bundle, the runtime and what is under 'execute'; --observe names the file")
     case _ where SocketPairs.areMade(by: denial.operation, denial.target) && !policy.hasNetwork:
       self = Self.network(
@@ -364,6 +364,7 @@ package struct Remedy: Sendable, Equatable {
     case "uselib": "no policy allows it: the dynamic loader maps libraries, ld.so(8)"
     case "mmap", "mprotect", "pkey_mprotect":
       "code comes from files and is never writable: turn a just-in-time compiler off"
+    case "mlock", "mlock2", "mlockall": lockedOrHuge
     case "clone", "execve", "execveat", "clone3":
       "no policy lets it start that: threads, and with 'processes' what fork(3), posix_spawn(3) and execve(2) start"
     case "ptrace", "process_vm_readv", "process_vm_writev", "kill", "tkill", "tgkill", "pidfd_open", "pidfd_getfd":

@@ -21,6 +21,8 @@ struct StackPlaces: Encodable {
     var address: UInt64
     /// What a check of the compiler's found.
     fileprivate var failure: String?
+    /// The library's file name as it is: by that it is found.
+    fileprivate var name = ""
 
     private enum CodingKeys: CodingKey { case function, file, line, inlined, library, symbolOffset, address }
   }
@@ -71,7 +73,7 @@ struct StackPlaces: Encodable {
   /// Of the library that was loaded, and of those beside it. What the system has seldom has debug information.
   private static func addSource(_ report: RunReport, _ host: PluginHost, _ places: inout [Place]) async {
     guard let path = report.plugin?.path, let folder = path.parentFolder, let own = path.pathNames.last else { return }
-    let others = Set(places.map(\.library)).subtracting([own]).filter {
+    let others = Set(places.map(\.name)).subtracting([own]).filter {
       !$0.isEmpty && !$0.utf8.contains(UInt8(ascii: "/"))
     }
     .filter { (try? Files.identity(of: "\(folder)/\($0)"))?.isRegularFile == true }
@@ -85,7 +87,7 @@ struct StackPlaces: Encodable {
 
   private static func addSource(of path: String, named name: String, _ host: PluginHost, _ places: inout [Place]) async
   {
-    let indices = places.indices.filter { places[$0].library == name }
+    let indices = places.indices.filter { places[$0].name.isExactly(name) }
     guard !indices.isEmpty, let bytes = try? Files.content(of: path, limit: LibraryExploration.longest) else { return }
     let source = await DebugFinder { host }.source(of: bytes, path: path)
     let found = SourcePlaces(source, of: indices.map { places[$0].address }).places
@@ -104,7 +106,11 @@ struct StackPlaces: Encodable {
         return ["thread \(thread.number)\(name) was in"] + Self.lines(thread.stack).map { "  \($0)" }
       }
       + (untoldThreads == 0
-        ? [] : ["\(untoldThreads == 1 ? "1 thread" : "\(untoldThreads) threads") didn't tell where they were"])
+        ? []
+        : [
+          untoldThreads == 1
+            ? "1 thread didn't tell where it was" : "\(untoldThreads) threads didn't tell where they were"
+        ])
   }
 
   /// A sentence about the crash, with the function's name as it was written.
@@ -147,6 +153,7 @@ extension StackPlaces.Place {
     self.init(
       function: frame.symbol.isEmpty ? nil : frame.symbol, library: frame.library, symbolOffset: frame.symbolOffset,
       address: frame.address)
+    name = frame.file ?? frame.library
   }
 
   fileprivate var names: [String] { [function].compactMap(\.self) + (inlined ?? []).compactMap(\.function) }

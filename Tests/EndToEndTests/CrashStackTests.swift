@@ -1,6 +1,7 @@
 import Basics
 import Foundation
 import PolicyLab
+import Sandbox
 import TestSupport
 import Testing
 
@@ -153,6 +154,66 @@ import Testing
     #expect(
       fault["address"] as? Int == 0x64 && fault["access"] as? String == "read"
         && fault["place"] as? String == "near null")
+  }
+
+  @Test(
+    "a library is named whole, with its functions and lines, whatever its file is called",
+    arguments: CrashStackTests.names)
+  func libraryNames(name: String, shown: String) throws {
+    let folder = try Self.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.moveItem(atPath: "\(folder)/a.so", toPath: "\(folder)/\(name)")
+    let end = try Workspace.run(["call", "\(folder)/\(name)", "crash", "i32(cstring)", "x"])
+    #expect(end.errors.contains("crashed: SIGSEGV in checksum of \(shown) in a call"), "\(end)")
+    #expect(end.errors.contains("  #0 checksum at source.c:5 (\(shown)+0x"), "\(end)")
+    let json = try Workspace.run(["call", "\(folder)/\(name)", "crash", "i32(cstring)", "x", "--json"])
+    let report = try #require(
+      try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any], "\(json)")
+    let stack = try #require(report["stack"] as? [[String: Any]])
+    #expect(stack.first?["library"] as? String == shown && stack.first?["line"] as? Int == 5, "\(stack)")
+  }
+
+  static let names = [
+    ("pläck.so", "pläck.so"), ("日本.so", "日本.so"), ("t\tab.so", "t\\u{9}ab.so"),
+    (String(repeating: "l", count: 200) + ".so", String(repeating: "l", count: 200) + ".so"),
+  ]
+
+  @Test("a library beside the one that was loaded has lines, too, whatever its file is called") func neighbour() throws
+  {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      "int divide(int by) {\n  return 7 / by;\n}", "-g -O0 -o lib\u{fc}\\\tb.so -Wl,-soname,lib\u{fc}\\\tb.so",
+      in: folder)
+    try LibraryTests.compile(
+      "int divide(int); int start(int by) { return divide(by) + 1; }",
+      "-g -O0 -o a.so lib\u{fc}\\\tb.so '-Wl,-rpath,$ORIGIN'", in: folder)
+    let end = try Workspace.run(["call", "\(folder)/a.so", "start", "i32(i32)", "0"])
+    #expect(end.errors.contains("  #0 divide at source.c:2 (lib\u{fc}\\u{9}b.so+0x"), "\(end)")
+  }
+
+  /// What of a name is no text would be no message to the host.
+  @Test("functions whose names are no text are told all the same, and those of another script as they are")
+  func symbols()
+    async throws
+  {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      int bad(void) __asm__("bad_\\377\\303x\\355\\240\\200_name");
+      int bad(void) { return *(volatile int *)8; }
+      int good(void) __asm__("gr\u{fc}n");
+      int good(void) { return bad() + 1; }
+      int start(void) { return good() + 1; }
+      """, "-O1 -fno-inline -fno-optimize-sibling-calls -o a.so", in: folder)
+    let host = try Workspace.host()
+    defer { host.stop() }
+    let plugin = try await host.load("\(folder)/a.so", policy: Policy())
+    _ = try? await plugin.call("start", "i32()")
+    let ended = await plugin.end()
+    #expect(ended.outcome.detail.contains("SIGSEGV in bad_??x???_name +0x"), "\(ended.outcome)")
+    #expect(ended.stack.map(\.symbol) == ["bad_??x???_name", "gr\u{fc}n", "start"])
   }
 
   /// Its thread stands behind it, and would go on.

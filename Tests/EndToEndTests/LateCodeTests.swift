@@ -262,6 +262,61 @@ import Testing
     #expect(try await value(scene, policy, "writable", scene.libraries + "/late.so").0 == Int64(EACCES))
   }
 
+  /// The scratch folder is mounted without execution whatever the policy is.
+  @Test("code that a constructor wrote to its scratch folder and can't load is in the report")
+  func writtenWhileLoading()
+    async throws
+  {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let source = """
+      #include <dlfcn.h>
+      static int found;
+      \(Self.loader)
+      __attribute__((constructor)) static void begin(void) { found = copied("/bundle/loader.so", "TMPDIR"); }
+      int told(void) { return found; }
+      """
+    try LibraryTests.compile(source, "-O1 -pthread -o loader.so", in: scene.plugin)
+    var policy = Policy()
+    policy.observesFiles = true
+    let (value, report) = try await value(scene, policy, "told")
+    let denial = try #require(report.denials.first { $0.operation == "mmap" }, "\(report.denials)")
+    #expect(value == -1 && denial.wall == "files" && denial.target == "/tmp/copy.so")
+  }
+
+  @Test("a library of the bundle is opened in a call where code is mapped later, which its report and recording say")
+  func ofBundle() throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let bundle = scene.data + "/b.appex"
+    try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
+    try """
+    <plist version="1.0"><dict>
+      <key>CFBundleExecutable</key><string>loader.so</string>
+      <key>CFBundleIdentifier</key><string>com.example.app.extension</string>
+    </dict></plist>
+    """.write(toFile: bundle + "/Info.plist", atomically: true, encoding: .utf8)
+    for (folder, name) in [(scene.plugin, "loader.so"), (scene.libraries, "late.so")] {
+      try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(bundle)/\(name)")
+    }
+    let call = [bundle, "load", "i32(cstring)", "/bundle/late.so"]
+    let denied = try Workspace.run(["call", "--observe"] + call)
+    #expect(denied.output == "-1\n" && denied.errors.contains("denied by seccomp: mmap(/bundle/late.so)"), "\(denied)")
+    #expect(denied.errors.contains("  policy: executableMemory: later  # lets it map code of its bundle"), "\(denied)")
+    // What no line of a policy helps with isn't said to be that file's.
+    let writable = try Workspace.run([
+      "call", "--observe", bundle, "writable", "i32(cstring)", "/bundle/late.so",
+    ])
+    #expect(writable.output == "\(EACCES)\n" && writable.errors.contains("mmap(0x7, 0x2)"), "\(writable)")
+    #expect(writable.errors.contains("is never writable") && !writable.errors.contains("policy: "), "\(writable)")
+    let recorded = scene.data + "/recorded.yaml"
+    let end = try Workspace.run(["policy", "record", "--output", recorded, "call"] + call)
+    let text = try String(contentsOfFile: recorded, encoding: .utf8)
+    #expect(end.status == 0 && text.contains("\nexecutableMemory: later  # mmap"), "\(end) \(text)")
+    let proof = try Workspace.run(["call", "--policy", recorded] + call)
+    #expect(proof.status == 0 && proof.output == "42\n" && !proof.errors.contains("denied"), "\(proof)")
+  }
+
   @Test("a descriptor that changes under way gets nothing through") func raced() async throws {
     let scene = try Scene()
     defer { scene.remove() }

@@ -145,6 +145,73 @@ import Testing
     #expect(killed.errors.contains("rmdir"), "\(killed)")
   }
 
+  /// The C library makes all of these but vfork with clone(2).
+  @Test(
+    "who starts a process where programs end the run is ended, however it starts that",
+    arguments: [
+      ("fork", "i32()", []), ("vfork", "i32()", []), ("system", "i32(cstring)", ["true"]),
+      ("popen", "pointer(cstring,cstring)", ["true", "r"]),
+    ])
+  func killedForProcesses(function: String, signature: String, arguments: [String]) throws {
+    let scene = try Scene()
+    let end = try scene.call("systemCalls: {kill: [programs]}", function, signature, arguments)
+    #expect(end.status == 15 && end.errors.contains("policyViolation: "), "\(end)")
+    #expect(end.errors.contains("is denied, and the policy ends a run for it"), "\(end)")
+    let other = try scene.call("systemCalls: {kill: [sockets]}", function, signature, arguments)
+    #expect(other.status == 0, "\(other)")
+  }
+
+  @Test("a program that is spawned ends the run where programs do, and a thread doesn't")
+  func threadsBesideKilledPrograms() throws {
+    let scene = try Scene()
+    try LibraryTests.compile(
+      """
+      #include <pthread.h>
+      #include <spawn.h>
+      static void *begin(void *given) { return given; }
+      int spawned(void) {
+        char *words[] = {"true", 0};
+        pid_t child;
+        return posix_spawn(&child, "/bin/true", 0, 0, words, words + 1);
+      }
+      int thread(void) { pthread_t t; return pthread_create(&t, 0, begin, 0) || pthread_join(t, 0); }
+      """, "-pthread -o a.so", in: scene.folder)
+    try "version: 2\nsystemCalls: {kill: [programs]}".write(
+      toFile: "\(scene.folder)/p.yaml", atomically: true, encoding: .utf8)
+    func end(_ function: String) throws -> Workspace.Finished {
+      try Workspace.run([
+        "call", "--policy", "\(scene.folder)/p.yaml", "\(scene.folder)/a.so", function, "i32()",
+      ])
+    }
+    let spawned = try end("spawned")
+    #expect(spawned.status == 15 && spawned.errors.contains("which starts another process"), "\(spawned)")
+    let thread = try end("thread")
+    #expect(thread.status == 0 && thread.output == "0\n", "\(thread)")
+  }
+
+  @Test("a process that no policy without 'processes' lets be made isn't laid to a rule about threads")
+  func processWithoutThreads() throws {
+    let scene = try Scene()
+    let end = try scene.call("systemCalls: {deny: [newThreads]}", "fork", "i32()")
+    #expect(end.status == 0 && end.output == "-1\n" && end.errors.contains("denied by seccomp: clone(0x"), "\(end)")
+    #expect(end.errors.contains("'processes: 1' lets it start another process"), "\(end)")
+    #expect(!end.errors.contains("newThreads") && !end.errors.contains("rule decides"), "\(end)")
+  }
+
+  @Test(
+    "huge pages and locked memory are said to be what isn't granted, whatever may become code",
+    arguments: ["loading", "later", "jit"])
+  func hugePages(executable: String) throws {
+    let scene = try Scene()
+    for (protection, flags) in [(3, 0x40022), (3, 0x2022), (7, 0x40022)] {
+      let end = try scene.call(
+        "executableMemory: \(executable)", "mmap", "i64(u64,u64,i32,i32,i32,i64)",
+        ["0", "4096", "\(protection)", "\(flags)", "-1", "0"])
+      #expect(end.output == "-1\n" && end.errors.contains("no policy grants huge pages"), "\(end)")
+      #expect(!end.errors.contains("just-in-time") && !end.errors.contains("policy: "), "\(end)")
+    }
+  }
+
   /// MAP_PRIVATE and MAP_ANONYMOUS; with MAP_SHARED it stays data.
   @Test(
     "memory becomes code where a policy has jit, and only the plugin's own",

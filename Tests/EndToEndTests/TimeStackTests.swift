@@ -15,7 +15,7 @@ import Testing
     static int spin(volatile int turns) { for (;;) turns++; return turns; }
     static int rest(void) { for (;;) pause(); return 1; }
     static void *worker(void *_) {
-      pthread_setname_np(pthread_self(), "work\\033er");
+      pthread_setname_np(pthread_self(), "work\\033er \u{fc}\\377");
       return (void *)(long)spin(0);
     }
     int two(void) {
@@ -47,6 +47,7 @@ import Testing
     let first = try #require(lines.firstIndex { $0.hasPrefix("  thread 1 ") }, "\(end)")
     let second = try #require(lines.firstIndex { $0.hasPrefix("  thread ") && $0.contains("(work") }, "\(end)")
     #expect(first < second && !end.errors.contains("\u{1b}"), "\(end)")
+    #expect(lines[second].hasSuffix(#"(work\u{1b}er ü?) was in"#), "\(end)")
     #expect(lines[first..<second].contains { $0.contains(" rest at source.c:7 (a.so+0x") }, "\(end)")
     #expect(lines[first..<second].contains { $0.contains(" two at source.c:15 (a.so+0x") }, "\(end)")
     #expect(lines[second...].contains { $0.contains("#0 spin at source.c:6 (a.so+0x") }, "\(end)")
@@ -76,6 +77,7 @@ import Testing
   @Test("a thread that blocks every signal isn't waited for") func deaf() throws {
     let end = try Self.end(["deaf", "i32()", "--wall", "300ms"])
     #expect(end.status == 12 && !end.errors.contains("thread 1"), "\(end)")
+    #expect(end.errors.contains("  1 thread didn't tell where it was\n"), "\(end)")
   }
 
   @Test("what a plugin makes up is bounded and printable (H141)", arguments: ["h141_liar", "h141_greedy"])

@@ -31,6 +31,20 @@ import Testing
     #expect(!frame.symbol.contains("\u{7}") && frame.symbol.count < 1000)
   }
 
+  /// Names of files, and how they are shown.
+  static let names = [
+    ("pläck.so", "pläck.so"), ("日本.so", "日本.so"), ("t\tab.so", "t\\u{9}ab.so"),
+    (String(repeating: "l", count: 252) + ".so", String(repeating: "l", count: 252) + ".so"),
+    ("\u{202e}os.so", "\\u{202e}os.so"),
+  ]
+
+  @Test("a library's name is whole, and as it is where that isn't what is shown", arguments: names)
+  func libraries(name: String, shown: String) {
+    var stack = CrashStack()
+    stack.note(Self.frame(0, "/bundle/\(name)"))
+    #expect(stack.frames[0].library == shown && stack.frames[0].file == (name == shown ? nil : name))
+  }
+
   @Test("by which frames the host called it isn't told") func ofPlugin() {
     var stack = CrashStack()
     let names = ["libffi.so.8", "a.so", "libffi.so.8", "libffi.so.8.1.2"]

@@ -5,6 +5,15 @@ import Testing
 @testable import PluginHost
 
 @Suite(.timeLimit(.minutes(1))) struct CrashTextTests {
+  @Test("a library's name is told whole, and without what a terminal obeys", arguments: CrashStackRuleTests.names)
+  func names(name: String, shown: String) {
+    let site = RunnerMessage.CrashSite(
+      signal: SIGFPE, address: 0, instruction: 0x1010, stackPointer: 0, library: "/bundle/\(name)", symbol: "f",
+      offset: 16)
+    #expect(CrashText.describe(site) == "SIGFPE in f +0x10 of \(shown)")
+    #expect(CrashText.fault(Self.site(0x5000_2004, in: "/bundle/\(name)"))?.place == "in \(shown)+0x2004")
+  }
+
   private static func site(
     _ address: UInt64, _ access: RunnerMessage.CrashSite.Access = .read, code: Int32 = 1, signal: Int32 = SIGSEGV,
     in library: String = ""

@@ -123,6 +123,20 @@ import Testing
     }
   }
 
+  @Test("where fork ends the run, so does the clone that takes its place, and no thread") func killedStarts() throws {
+    var policy = Policy()
+    policy.systemCalls.onDenied = ["fork": .kill, "vfork": .kill]
+    for flags in [0x1200011, 0x4111, 0x2000_0011] as [UInt64] {
+      guard case .deny(_, "clone", _, EPERM, true) = try decide("clone", [flags], policy: policy) else {
+        Issue.record("\(flags) doesn't end the run")
+        continue
+      }
+      #expect(try errno(of: decide("clone", [flags])) == EPERM)
+    }
+    #expect(
+      try decide("clone", [Self.threadFlags], policy: policy) == .grant(.thread(asker: 1, at: .seconds(1))))
+  }
+
   @Test(
     arguments: [
       ("openat", [0, 0, 0o100, 0o4755], EPERM), ("openat", [0, 0, 0o20_200_000, 0o2755], EPERM),

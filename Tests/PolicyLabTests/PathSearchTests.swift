@@ -21,6 +21,38 @@ import Testing
     }
   }
 
+  @Test("code of the bundle is granted by what says when code is mapped, once, and without a path")
+  func bundle() throws {
+    var recorder = PolicyRecorder(base: Policy())
+    let denied = Observed.Denial(wall: "seccomp", call: "mmap", target: "/bundle/libhelper.so")
+    guard case .run(let policy) = recorder.handle([Self.observed(.returned, [denied])], on: Self.machine),
+      case .run = recorder.handle([Self.observed()], on: Self.machine),
+      case .finished(let recording) = recorder.handle([Self.observed()], on: Self.machine)
+    else { throw MissingStep() }
+    #expect(policy.executableMemory == .later && policy.grants.isEmpty)
+    let text = PolicyText(recording, command: "outrider").text
+    #expect(text.contains("\nexecutableMemory: later  # mmap\n"), "\(text)")
+    #expect(try Policy(parsing: text, file: "recorded").executableMemory == .later)
+    // Nothing more is tried where code is mapped later anyway.
+    var again = PolicyRecorder(base: policy)
+    guard case .run(let tight) = again.handle([Self.observed(.returned, [denied])], on: Self.machine),
+      case .finished(let same) = again.handle([Self.observed(.returned, [denied])], on: Self.machine)
+    else { throw MissingStep() }
+    #expect(tight.executableMemory == .later && same.denials == [denied])
+  }
+
+  @Test("memory that is locked or huge isn't granted as code", arguments: ["0x7, 0x40022", "0x5, 0x2022"])
+  func huge(arguments: String) throws {
+    var bounds = PolicyRecorder.Bounds()
+    bounds.grantsWrittenCode = true
+    var recorder = PolicyRecorder(base: Policy(), bounds: bounds)
+    let denied = Observed.Denial(wall: "seccomp", call: "mmap", target: arguments)
+    guard case .run(let policy) = recorder.handle([Self.observed(.returned, [denied])], on: Self.machine) else {
+      throw MissingStep()
+    }
+    #expect(policy.executableMemory == .loading)
+  }
+
   @Test(
     "a file that is read and then replaced in its folder is granted with that alone, and one that isn't keeps its line")
   func replacing() throws {

@@ -44,6 +44,16 @@ import Testing
       (denial("seccomp", "mmap", "0x5, 0x812"), "executableMemory: later", "--observe names the file"),
       (denial("seccomp", "mmap", "/tmp/w.so"), nil, "what a plugin may write is never code"),
       (denial("seccomp", "mmap", "/container/w.so"), nil, "what a plugin may write is never code"),
+      (denial("seccomp", "mmap", "/bundle/libhelper.so"), "executableMemory: later", "code of its bundle"),
+      (denial("files", "execve", "/bundle/tool"), "executableMemory: later", "programs of its bundle"),
+      (denial("seccomp", "execve", "/bundle/tool"), "processes: 1\nexecutableMemory: later", "programs of its bundle"),
+      (denial("seccomp", "mmap", "/manifest"), nil, "the manifest is data"),
+      // Huge and locked, of no file, and of one.
+      (denial("seccomp", "mmap", "0x3, 0x40022"), nil, "no policy grants huge pages"),
+      (denial("seccomp", "mmap", "0x3, 0x2022"), nil, "or locked memory"),
+      (denial("seccomp", "mmap", "0x7, 0x40022"), nil, "programs normally go on without"),
+      (denial("seccomp", "mmap", "0x1, 0x2002"), nil, "programs normally go on without"),
+      (denial("seccomp", "mlock", ""), nil, "or locked memory"),
       (denial("seccomp", "uselib", "0x1"), nil, "ld.so(8)"),
       (denial("files", "openat", "/sys/kernel/a", writes: true), nil, "/sys/kernel/a lies in /sys"),
       (denial("files", "unlink", "/proc/sys/d/a", writes: true), nil, "/proc/sys/d lies in /proc"),
@@ -179,6 +189,36 @@ import Testing
         "  policy, these lines together, in one of version 2:  # \(remedy.words)", "executableMemory: later",
         "files: {execute: [/usr/bin/sort]}",
       ])
+  }
+
+  @Test("what a policy keeps a plugin from writing isn't called written", arguments: ["/tmp", "/container"])
+  func keptFromWriting(folder: String) {
+    for isWritten in [true, false] {
+      var policy = Policy()
+      (policy.writesContainer, policy.writesTemporary) = (isWritten, isWritten)
+      let remedy = Remedy(for: Self.denial("seccomp", "mmap", folder + "/a.so"), under: policy, on: Self.machine)
+      #expect(remedy.line == nil && remedy.words.hasPrefix("under another policy") != isWritten, "\(remedy)")
+    }
+  }
+
+  @Test("of the bundle's code that may be mapped it is said why it wasn't", arguments: ["later", "jit"])
+  func writableCode(executable: String) throws {
+    let policy = try Policy(parsing: "version: 2\nexecutableMemory: \(executable)", file: "p")
+    let remedy = Remedy(for: Self.denial("seccomp", "mmap", "/bundle/a.so"), under: policy, on: Self.machine)
+    #expect(remedy.line == nil && remedy.words.hasSuffix("map it without PROT_WRITE"), "\(remedy)")
+    let huge = Remedy(for: Self.denial("seccomp", "mmap", "0x7, 0x40022"), under: policy, on: Self.machine)
+    #expect(huge.line == nil && huge.words.contains("huge pages"), "\(huge)")
+  }
+
+  @Test(
+    "no processes are offered beside a rule of the policy against the calls for them",
+    arguments: [("deny: [newThreads]", "clone"), ("kill: [programs]", "execve, fork, vfork")])
+  func rulesAgainstProcesses(rules: String, named: String) throws {
+    let policy = try Policy(parsing: "version: 2\nsystemCalls: {\(rules)}", file: "p")
+    for denial in [Self.denial("seccomp", "clone", "0x1200011"), Self.denial("seccomp", "execve", "/bin/sh")] {
+      let remedy = Remedy(for: denial, under: policy, on: Self.machine)
+      #expect(remedy.line == nil && remedy.words.contains("denies \(named): remove that first"), "\(remedy)")
+    }
   }
 
   @Test("what the policy's own rule denies is allowed without that rule") func rules() throws {

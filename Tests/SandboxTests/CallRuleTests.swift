@@ -277,6 +277,31 @@ enum RandomCallRules {
     #expect(policy.lineRefusing(call) == line)
   }
 
+  @Test("a process that is denied anyway has no line about threads whose removal would allow it") func processes()
+    throws
+  {
+    let policy = try Policy(parsing: "version: 2\nsystemCalls: {deny: [newThreads]}", file: "p")
+    #expect(policy.lineRefusing("clone", first: 0x3d0f00) == "systemCalls: {deny: [clone]}")
+    for flags in [0x1200011, 0x4111, 0, 0x2000_0011] as [UInt64] {
+      #expect(policy.lineRefusing("clone", first: flags) == nil, "\(flags)")
+    }
+    #expect(policy.lineRefusing("mkdir", first: 0) == nil)
+  }
+
+  @Test(
+    "what ends the run for fork does so for the clone that takes its place, and for no thread",
+    arguments: [
+      ("kill: [programs]", true, true, false), ("kill: [fork]", true, false, false),
+      ("kill: [vfork]", false, true, false), ("kill: [execve]", false, false, false),
+      ("kill: [newThreads]", true, true, true), ("deny: [programs]", false, false, false),
+    ] as [(String, Bool, Bool, Bool)])
+  func ends(text: String, fork: Bool, spawn: Bool, thread: Bool) throws {
+    let policy = try Policy(parsing: "version: 2\nsystemCalls: {\(text)}", file: "p")
+    #expect(policy.ends("clone", first: 0x1200011) == fork && policy.ends("clone", first: 0x4111) == spawn)
+    #expect(policy.ends("clone", first: 0x3d0f00) == thread)
+    #expect(!policy.ends("clone3", first: 0) || thread, "its flags lie in memory")
+  }
+
   @Test("the rules in docs/policies.md are some") func example() throws {
     let example = try PolicyFile(parsing: Documents.block("yaml", containing: "PR_SET_NAME"), file: "example") {
       (_) throws(PolicyFile.Unreadable) in throw PolicyFile.Unreadable(reason: "")

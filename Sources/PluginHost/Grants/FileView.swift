@@ -221,7 +221,8 @@ extension FileView {
       listed: plan.grants.filter(\.isListed).map(\.place),
       executable: [plan.view.bundle] + RunnerView.runtime + plan.machine.hello.runtime
         + plan.grants.filter(\.mapsCode).map(\.place),
-      withoutExecution: plan.placesWithoutExecution,
+      // A scratch folder is memory, which runners always mount so.
+      withoutExecution: plan.placesWithoutExecution + [plan.view.temporary],
       writable: (plan.policy.writesContainer ? plan.containers.places.map(\.view) : [])
         + (plan.policy.writesTemporary ? [plan.view.temporary] : [])
         + plan.grants.filter(\.isWritable).map(\.place),

@@ -150,7 +150,7 @@ struct NotificationPolicy {
     guard let rule = policy.rule(for: name, values), let value = rule.met(by: values) else { return nil }
     return .breach(
       rule, target: rule.target(value), code: SystemCalls.denial(of: name),
-      kills: rule.action == .kill || policy.systemCalls.onDenied[name] == .kill)
+      kills: rule.action == .kill || policy.ends(name, first: registers.0))
   }
 
   private func lock(_ call: ol_notification) -> Decision {
@@ -219,7 +219,7 @@ struct NotificationPolicy {
     let name = name ?? "syscall \(call.number)"
     return .deny(
       wall: wall, name: name, target: Self.arguments(call, of: name), code: code,
-      kills: policy.systemCalls.onDenied[name] == .kill)
+      kills: policy.ends(name, first: call.arguments.0))
   }
 
   /// The arguments that are values, in hexadecimal; addresses would make every call a different one.

@@ -13,11 +13,12 @@ struct CrashStack: Equatable {
   mutating func note(_ frame: RunnerMessage.StackFrame) {
     guard frame.index == UInt32(frames.count), frames.count < Self.maxFrames else { return }
     let name = frame.library.pathNames.last ?? ""
+    let library = CrashText.library(name)
     frames.append(
       RunReport.StackFrame(
-        library: Printable.text(name, limit: 80),
+        library: library,
         symbol: Printable.text(frame.symbol, limit: Self.isMangled(frame.symbol) ? 640 : 120),
-        symbolOffset: frame.symbolOffset, address: frame.address))
+        symbolOffset: frame.symbolOffset, address: frame.address, file: library.isExactly(name) ? nil : name))
   }
 
   /// As compilers name functions; only whole names can be read.

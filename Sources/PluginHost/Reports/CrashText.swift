@@ -13,13 +13,16 @@ enum CrashText {
     return names[number] ?? "signal \(number)"
   }
 
+  /// A library's file name, which is found by it: whole, since no filesystem has a longer one (NAME_MAX), and printable.
+  static func library(_ name: String) -> String { Printable.text(name, limit: Int(NAME_MAX)) }
+
   static func describe(_ site: RunnerMessage.CrashSite) -> String {
     var text = signal(isAbort(site) ? SIGABRT : site.signal)
     if let cause = cause(of: site) { text += " (\(cause))" }
     guard !site.library.isEmpty else { return text }
     let library = site.library.pathNames.last ?? site.library
     let place = site.symbol.isEmpty ? "" : "\(Printable.text(site.symbol, limit: 120)) "
-    return "\(text) in \(place)+0x\(String(site.offset, radix: 16)) of \(Printable.text(library, limit: 80))"
+    return "\(text) in \(place)+0x\(String(site.offset, radix: 16)) of \(Self.library(library))"
   }
 
   /// glibc's abort ends in a privileged instruction where its signal ends nothing, as in the first process of a namespace.
@@ -63,7 +66,7 @@ enum CrashText {
     // SEGV_ACCERR: something is mapped there.
     let isForbidden = site.signal == SIGSEGV && site.code == 2
     if !site.faultLibrary.isEmpty {
-      let library = Printable.text(site.faultLibrary.pathNames.last ?? site.faultLibrary, limit: 80)
+      let library = Self.library(site.faultLibrary.pathNames.last ?? site.faultLibrary)
       let place = "in \(library)+0x\(String(site.faultOffset, radix: 16))"
       return isForbidden ? "\(place), which isn't for that" : place
     }

@@ -79,7 +79,7 @@ public struct RunReport: Sendable {
 
   /// One function of a stack.
   public struct StackFrame: Sendable, Codable, Equatable {
-    /// The library's file name.
+    /// The library's file name; made printable.
     public var library: String
     /// The exported function; empty where none is known.
     public var symbol: String
@@ -87,6 +87,10 @@ public struct RunReport: Sendable {
     public var symbolOffset: UInt64
     /// The address in the library's file, as addr2line(1) takes it.
     public var address: UInt64
+    /// The file name as it is, where `library` isn't that: never to be shown as it is. No report in JSON has it.
+    package var file: String?
+
+    private enum CodingKeys: CodingKey { case library, symbol, symbolOffset, address }
   }
 
   /// `ba_status` of the plugin's header: 0 is success, and no other value ends a run.

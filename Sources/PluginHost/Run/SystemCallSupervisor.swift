@@ -171,12 +171,14 @@ final class SystemCallSupervisor {
     case .deny(let wall, let name, let target, _, let kills):
       var row = RunReport.Denial(
         wall: wall, operation: name, target: target, count: 1,
-        rule: wall == "seccomp" ? plan.policy.lineRefusing(name) : nil)
+        rule: wall == "seccomp" ? plan.policy.lineRefusing(name, first: call.arguments.0) : nil)
       if wall == "seccomp", let file = file(deniedTo: name, call) { row.name(file) }
       denials.record(row)
       denial = row
       if kills {
-        run.kill(Outcome(.policyViolation, "\(name)(\(row.target)) is denied, and the policy ends a run for it"))
+        let isStart = name == "clone" && SystemCalls.makesProcess(call.arguments.0)
+        let what = "\(name)(\(row.target))" + (isStart ? ", which starts another process," : "")
+        run.kill(Outcome(.policyViolation, "\(what) is denied, and the policy ends a run for it"))
       }
     case .breach(let rule, let target, _, let kills):
       let row = RunReport.Denial(
@@ -308,7 +310,9 @@ final class SystemCallSupervisor {
   /// What code was wanted of, or what was to be executed; nil: another call, or it can't be told.
   private func file(deniedTo name: String, _ call: ol_notification) -> String? {
     switch name {
-    case "mmap": named(by: call).codeFile
+    // Code that is written, and locked and huge pages, are denied whichever file they are of: to name one would say that its grant helps.
+    case "mmap" where call.arguments.3 & CallFlags.lockedOrHuge == 0 && !CallFlags.isWritable(call.arguments.2):
+      named(by: call).codeFile
     case "execve": named(by: call).given(.init(path: 0))
     default: nil
     }

@@ -213,9 +213,16 @@ struct PathSearch {
   private func growCode(
     _ round: [Observed], _ machine: PolicyRecorder.Machine, _ policy: inout Policy, _ recording: inout Recording
   ) -> Bool {
-    let before = policy.libraries
+    let (before, mappedLater) = (policy.libraries, policy.mapsCodeLater)
     let (plantedLink, isPlugins) = (machine.plantedLinks(policy), machine.isPlugins(policy))
     for denial in round.flatMap(\.denials) where wantsCode(denial) {
+      if denial.target.lies(in: RunnerView.bundle), policy.access(to: denial.target) == .none {
+        // What lies in its bundle has no line of its own: it is code whenever any file is.
+        guard !mappedLater else { continue }
+        policy.executableMemory = max(policy.executableMemory, .later)
+        recording.add(.granted, Remedy.laterCode, denial)
+        continue
+      }
       guard let path = PolicyPath.named(denial.target), machine.kind(path) == .file else { continue }
       if let reason = refusal.reason(for: path, .read, machine) ?? Self.planted(path, plantedLink, machine)
         ?? (isPlugins(path) ? Remedy.codeOfPlugins : nil)
@@ -240,7 +247,7 @@ struct PathSearch {
     }
     policy.libraries.sort()
     // Another order is no growth.
-    return Set(policy.libraries) != Set(before)
+    return Set(policy.libraries) != Set(before) || policy.mapsCodeLater != mappedLater
   }
 
   /// Whether it is read as what may be mapped or executed.

@@ -97,7 +97,8 @@ package struct PolicyText {
       lines += calls("deny", denied, rules.filter { $0.action == .deny })
       lines += calls("kill", killing, rules.filter { $0.action == .kill })
     }
-    lines.append("executableMemory: \(policy.codeAllowed.rawValue)" + calls(WrittenCodeSearch.line))
+    let code = "executableMemory: \(policy.codeAllowed.rawValue)"
+    lines.append(code + calls(code))
     return lines
   }
 

@@ -142,11 +142,8 @@ struct SecondPolicyReader {
   }
 
   private func checkProcesses(_ node: Node) throws(YAMLFileError) {
-    guard policy.processes > 0 else { return }
-    for name in ["clone"] + SystemCalls.starting
-    where policy.systemCalls.refused.contains(name) || policy.systemCalls.onDenied[name] == .kill {
-      throw nodes.error(node, "processes allows some, and systemCalls denies \(name)")
-    }
+    guard policy.processes > 0, let name = policy.deniedStarts.first else { return }
+    throw nodes.error(node, "processes allows some, and systemCalls denies \(name)")
   }
 
   private mutating func readSystemCalls(_ node: Node) throws(YAMLFileError) {
