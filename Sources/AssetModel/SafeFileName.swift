@@ -17,6 +17,15 @@ package enum SafeFileName {
     return safe(String(decoding: decoded(last), as: UTF8.self)) ?? "download"
   }
 
+  /// The last part of a URL's path as its server has it, which is no safe name. nil: it is none, even there.
+  package static func unchanged(path: String) -> String? {
+    let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last ?? path.utf8[...]
+    guard let name = String(validating: decoded(last), as: UTF8.self), !name.isEmpty,
+      !name.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "/") })
+    else { return nil }
+    return name
+  }
+
   /// Of a name that a server chose, as it is meant to be read: its last part, whichever slash is before that. nil:
   /// nothing of it is left.
   package static func from(name: String) -> String? {

@@ -122,8 +122,16 @@ public func load(
   return finish(error) { [rules] () async throws(HostError) in
     var allowed = Policy()
     if let rules {
+      let shipped = ShippedPolicy(rawValue: rules)
+      // A policy of one line without a colon is no policy.
+      if shipped == nil, !rules.contains(where: { [":", "\n"].contains($0) }) {
+        let names = ShippedPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+        throw .usage(
+          "there is no policy \(String(rules.prefix(60)).debugDescription); name one that comes with outrider (\(names)), or give a policy's text: no file is read"
+        )
+      }
       do throws(YAMLFileError) {
-        allowed = try Policy(parsing: ShippedPolicy(rawValue: rules)?.text ?? rules, file: "the policy")
+        allowed = try Policy(parsing: shipped?.text ?? rules, file: "the policy")
       } catch {
         throw .usage(error.description)
       }

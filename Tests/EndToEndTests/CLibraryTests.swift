@@ -135,6 +135,8 @@ import Testing
         assert(outrider_load(host, NULL, NULL, &plugin, NULL) == OUTRIDER_USAGE);
         assert(outrider_load(host, "libc.so.6", NULL, NULL, NULL) == OUTRIDER_USAGE);
         assert(outrider_load(host, "./nowhere.so", NULL, &plugin, NULL) == OUTRIDER_INPUT);
+        assert(outrider_load(host, "libc.so.6", "codek", &plugin, &error) == OUTRIDER_USAGE && strstr(error, "codec, "));
+        outrider_text_free(error);
         assert(outrider_load(host, "libc.so.6", "frob: 1", &plugin, &error) == OUTRIDER_USAGE && strstr(error, "version"));
         outrider_text_free(error);
         assert(outrider_load(host, "libc.so.6", "computation", &plugin, NULL) == OUTRIDER_OK);

@@ -54,6 +54,11 @@ import Testing
     }
   }
 
+  @Test("a container is no folder of the machine's", arguments: ["/proc", "/sys/kernel", "/usr/lib"])
+  func containers(path: String) throws {
+    try Self.expect(64, "the container \(path)", Self.abs + ["--container", path])
+  }
+
   @Test func moreOpenFilesThanTheUserMayHave() throws {
     let policy = try Workspace.temporaryFile("version: 1\nlimits: {openFiles: 200}\n", suffix: ".yaml")
     defer { try? FileManager.default.removeItem(atPath: policy) }

@@ -168,4 +168,24 @@ import Testing
     #expect(try place.fetch(url, "--checksums", "/nonexistent").status == 66)
     #expect(try place.fetch(url, "--checksums", "\(place.folder)/SUMS", "--sha256", right).status == 64)
   }
+
+  @Test("a list names a file as its server does, also where it can't be called so here", arguments: [".hidden", "-x"])
+  func unsafeNamesAreListed(name: String) throws {
+    let place = try Place { $0.resources["/\(name)"] = Resource(.text("hello")) }
+    let right = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    let zeros = String(repeating: "0", count: 64)
+    let (safe, sums) = (String(name.dropFirst()), "\(place.folder)/SUMS")
+    for (text, status, says) in [
+      ("\(right)  other\n", 64, "doesn't list '\(name)'"), ("\(zeros)  \(name)\n\(right)  \(safe)\n", 1, zeros),
+      ("\(right)  \(name)\n\(zeros)  \(safe)\n", 0, ""),
+    ] as [(String, Int32, String)] {
+      try text.write(toFile: sums, atomically: false, encoding: .utf8)
+      let one = try place.fetch(place.origin.url("/\(name)"), "--checksums", sums)
+      #expect(one.status == status && (says.isEmpty || one.errors.contains(says)), "\(text): \(one)")
+    }
+    #expect(place.data(safe) == Data("hello".utf8))
+    try "\(right)  \(name)\n\(right)  b.bin\n".write(toFile: sums, atomically: false, encoding: .utf8)
+    let several = try place.fetch(place.origin.url("/\(name)"), place.origin.url("/b.bin"), "--checksums", sums)
+    #expect(several.status == 0, "beside others, too: \(several)")
+  }
 }

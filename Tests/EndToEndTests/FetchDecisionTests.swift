@@ -1,5 +1,6 @@
 import AssetModel
 import AssetStore
+import Basics
 import Downloads
 import Testing
 
@@ -139,6 +140,69 @@ import Testing
     guard case .refused = Self.facts(.ifChanged, { ($0.existing, $0.there) = (.open(replaces: nil), .file) }),
       case .refused = Self.facts(.keep, { ($0.existing, $0.there) = (.open(replaces: version), .file) })
     else { throw Unmet() }
+  }
+
+  // MARK: Names that servers gave
+
+  private static func decision(
+    _ mode: FetchMode, _ change: (inout FetchDecision.Facts) -> Void
+  ) -> FetchDecision {
+    var facts = FetchDecision.Facts(mode: mode, path: "/d/a")
+    change(&facts)
+    return FetchDecision.about(facts)
+  }
+
+  @Test("a file that its server named may be replaced under that name, and no other file is") func served() {
+    let version = FileVersion(inode: 7, size: 100, name: "served")
+    let intact = FetchDecision.ExistingFile.intact(Self.record(1), name: "served")
+    #expect(
+      Self.decision(.ifChanged) { $0.existing = intact }
+        == .fetch(known: KnownVersion(Self.record(1)), replaces: version))
+    for existing in [intact, .open(replaces: version)] {
+      #expect(Self.decision(.force) { $0.existing = existing } == .fetch(known: nil, replaces: version))
+    }
+    #expect(Self.decision(.force) { $0.existing = .damaged("") } == .fetch(known: nil, replaces: nil))
+  }
+
+  @Test("with --if-changed it is about the file that is there, whatever its name is", arguments: all)
+  func elsewhere(mode: FetchMode) {
+    func decide(_ there: FetchDecision.Place, _ own: FetchDecision.Place = .nothing) -> FetchDecision {
+      Self.decision(mode) {
+        ($0.existing, $0.there) = (.damaged("was changed"), own)
+        $0.elsewhere = FetchDecision.Elsewhere(path: "/d/served", there: there)
+      }
+    }
+    if case .refuse(let failure) = decide(.file) {
+      #expect(mode == .ifChanged && failure.detail.contains("/d/served was changed"), "\(failure)")
+    } else {
+      #expect(mode != .ifChanged)
+    }
+    for there in [FetchDecision.Place.nothing, .folder] {
+      #expect(decide(there) == .fetch(known: nil, replaces: nil), "nothing is there that could be brought up to date")
+    }
+    if case .refuse(let failure) = decide(.file, .file) { #expect(failure.detail.contains("/d/a was"), "\(failure)") }
+  }
+
+  @Test("what a server says comes before the URL's name, and after what is brought up to date") func choices() {
+    for (kept, served, expected) in [
+      (nil, nil, ["a"]), (nil, "a", ["a"]), (nil, "s", ["s", "a"]), (nil, "b", ["a"]), ("k", "s", ["k"]),
+      ("a", "s", ["a"]),
+    ] as [(String?, String?, [String])] {
+      let names = FetchNames.choices(own: "a", kept: kept, served: served, others: [ExactText("a"), ExactText("b")])
+      #expect(names == expected, "\(String(describing: kept)), \(String(describing: served))")
+    }
+  }
+
+  @Test func whatIsReplacedIsRememberedWithItsName() {
+    var record = Self.record(1)
+    let version = FileVersion(inode: 7, size: 100, name: "served")
+    var memory = FetchMemory(FetchMemory.begun(JobID(1), replacing: version, at: 1))
+    #expect(memory.replacedVersion(by: record) == version)
+    #expect(FetchMemory(memory.events(of: record, as: JobID(2), at: 1)).names == [JobID(2): "served"])
+    record.specification.fileName = "served"
+    #expect(memory.replacedVersion(by: record)?.name == nil, "its own is none")
+    memory = FetchMemory([FetchMemory.named(JobID(1), "served", at: 1)])
+    #expect(memory.replacedVersion(by: record) == nil && memory.events(of: record, as: JobID(2), at: 1).count == 1)
   }
 
   @Test func eventsAreRemembered() {

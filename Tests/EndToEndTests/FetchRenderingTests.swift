@@ -29,7 +29,7 @@ import Testing
   private static let events: [DownloadEvent] = [
     .started(JobID(1)), .progress(JobID(1), progress), .waiting(JobID(1), wait), .restarted(JobID(1), reason: "why"),
     .note(JobID(1), "a note"), .finished(JobID(1), DownloadedFile(path: "/d/a", size: 100)),
-    .failed(JobID(2), failure), .paused(JobID(3)), .cancelled(JobID(3)), .disposition(JobID(1), "attachment"),
+    .failed(JobID(2), failure), .paused(JobID(3)), .cancelled(JobID(3)),
   ]
 
   private static func run<Renderer: FetchRenderer>(_ renderer: Renderer) -> Run<Renderer> {

@@ -1,9 +1,11 @@
 // What there is of a file, for a later request with another address or other headers.
 extension JobRecord {
-  /// For a request that takes this one's place: what a digest proves to be of the same file, or a strong entity tag tells apart.
-  package func partial(for later: DownloadSpecification) -> Partial? {
+  /// For a request that takes this one's place: what a digest proves to be of the same file.
+  ///
+  /// - Parameter isRenewed: It is the same request with another credential: a strong entity tag is enough, too.
+  package func partial(for later: DownloadSpecification, isRenewed: Bool) -> Partial? {
     if specification.provesTheSame(as: later), let partial { return partial.moved(to: later.url) }
-    return partial(atThePlaceOf: later)
+    return isRenewed ? partial(atThePlaceOf: later) : nil
   }
 
   /// The same of a failed job, for a request with another URL, where a digest proves that both are for the same bytes.

@@ -114,8 +114,6 @@ final class Transfers: Sendable {
       case .note(let id, let text): await note(id.map { "\(name(of: $0)): \(text)" } ?? text)
       case .restarted(let id, let reason): await note("\(name(of: id)) begins again: \(reason)")
       case .volume(let report): await note("\(report)")
-      // Apps name their files by themselves.
-      case .disposition: break
       }
     }
   }

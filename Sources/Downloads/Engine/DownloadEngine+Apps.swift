@@ -40,7 +40,9 @@ extension DownloadEngine {
     try await mailbox.ask { .openJobs(of: app, $0) }
   }
 
-  package func supersede(_ id: JobID, with specification: DownloadSpecification) async throws -> AddResult {
-    try await mailbox.ask { .supersede(id, with: specification, $0) }
+  package func supersede(
+    _ id: JobID, with specification: DownloadSpecification, isRenewed: Bool = false
+  ) async throws -> AddResult {
+    try await mailbox.ask { .supersede(id, with: specification, isRenewed: isRenewed, $0) }
   }
 }

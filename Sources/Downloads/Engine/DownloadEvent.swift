@@ -41,9 +41,6 @@ public enum DownloadEvent: Sendable, Equatable {
   case started(JobID)
   /// At most four times a second for each job.
   case progress(JobID, DownloadProgress)
-  /// A `Content-Disposition` field (RFC 6266) that came with the file, as it was sent: hostile text. Only with
-  /// `EngineOptions.tellsDisposition`.
-  case disposition(JobID, String)
   /// The bytes that were there are of no use any more.
   case restarted(JobID, reason: String)
   /// It waits; `explain` tells the same at any time.

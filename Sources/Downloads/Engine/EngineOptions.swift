@@ -24,16 +24,16 @@ public struct EngineOptions: Sendable {
   public var retestsPublication = true
   /// Mode of finished files, without the umask: it is set on the descriptor.
   public var fileMode: UInt32 = 0o644
-  /// Whether a finished file may take the place of what has its name, asked just before it would; nil: nothing is ever
-  /// replaced. The old file stays until the new one is complete and on the disk, and readers see one of the two.
+  /// Whether a finished file may take the place of what has its name, asked just before it would; nil: nothing is
+  /// ever replaced. The old file stays until the new one is complete and on the disk, and readers see one of the two.
+  /// The name is `fileName`, also where that is one that `fileNames` says.
   public var mayReplace: (@Sendable (DownloadSpecification) -> Bool)?
   /// Which version of a file is at its place already, asked before its first byte is. A server that has no other one (304 of
   /// RFC 9110) leaves it as it is, and the download is finished. Not for files with a chunk list; nil: none is known.
   public var knownVersion: (@Sendable (DownloadSpecification) -> KnownVersion?)?
   /// Attempts in a row without progress after which a download fails; nil: as its class has it.
   public var attemptLimit: Int?
-  /// Tells what servers call the files that they send (`DownloadEvent.disposition`).
-  public var tellsDisposition = false
+  var naming = Naming()
   var rates = Rates()
   var connections = ConnectionPlanner.Limits(foreground: 8, essential: 4)
   /// How long downloads of a class wait for a network before they fail; one that isn't named waits as long as it takes.
@@ -85,6 +85,29 @@ extension EngineOptions {
   }
 }
 
+/// What finished files are called.
+extension EngineOptions {
+  struct Naming: Sendable {
+    var tell: (@Sendable (JobID, String) -> Void)?
+    var names: (@Sendable (JobRecord) -> [String])?
+  }
+
+  /// Told what a server calls a file that it begins to send (RFC 6266): hostile text. Before the file is published; the
+  /// network waits for it.
+  public var toldServerName: (@Sendable (JobID, String) -> Void)? {
+    get { naming.tell }
+    set { naming.tell = newValue }
+  }
+
+  /// Names that a finished file may get, best first: it gets the first that is free, or whose file `mayReplace` gives
+  /// up. Asked before the journal calls the file verified, and again by whoever goes on after an interruption, which
+  /// has to get the same names. nil: the name that its specification has.
+  public var fileNames: (@Sendable (JobRecord) -> [String])? {
+    get { naming.names }
+    set { naming.names = newValue }
+  }
+}
+
 /// Who answers for a download.
 extension EngineOptions {
   struct Challenges: Sendable {
@@ -117,6 +140,12 @@ extension EngineOptions {
 extension EngineOptions {
   func retryPolicy(of transferClass: TransferClass) -> RetryPolicy {
     RetryPolicy(transferClass: transferClass, appIdleForWeek: false, attemptLimit: attemptLimit)
+  }
+
+  /// What is no name of a file isn't tried.
+  func names(of record: JobRecord) -> [String] {
+    let names = naming.names?(record).filter(Destination.isFileName) ?? []
+    return names.isEmpty ? [record.specification.fileName] : names
   }
 
   func stagingName(_ specification: DownloadSpecification, _ generation: Int) -> String {

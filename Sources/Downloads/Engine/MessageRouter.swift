@@ -19,8 +19,8 @@ struct MessageRouter {
     switch request {
     case .add(let specifications, let reply): parts.additions.add(specifications, reply)
     case .openJobs(let app, let reply): parts.additions.openJobs(of: app, reply)
-    case .supersede(let id, let specification, let reply):
-      if let supersession = parts.additions.supersession(specification, reply) {
+    case .supersede(let id, let specification, let isRenewed, let reply):
+      if let supersession = parts.additions.supersession(specification, isRenewed: isRenewed, reply) {
         parts.commands.perform(.supersede(supersession), on: id)
       }
     case .perform(let command, let id): parts.commands.perform(command, on: id)

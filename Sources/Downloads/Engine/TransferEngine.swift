@@ -38,7 +38,8 @@ final class TransferEngine: EnginePart {
     self.options = options
     let journal = JournalWriter(journal)
     let publisher = Publisher(
-      journal: journal, mode: options.fileMode, stagingOwner: options.stagingOwner, mayReplace: options.mayReplace)
+      journal: journal, mode: options.fileMode, stagingOwner: options.stagingOwner, mayReplace: options.mayReplace,
+      names: options.names)
     services = EngineServices(
       clock: clock, files: files, journal: journal, publisher: publisher, transport: transport, mailbox: mailbox,
       events: events)

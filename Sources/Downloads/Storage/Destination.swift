@@ -111,9 +111,13 @@ final class Destination: Sendable {
     }
   }
 
-  /// The regular file of that name in the target, also one that this user can't read.
-  func file(named name: String) -> FileIdentity? {
-    (try? Files.identity(of: name, in: target.number)).flatMap { $0.isRegularFile ? $0 : nil }
+  /// What has that name in the target, a link itself.
+  func identity(named name: String) -> FileIdentity? { try? Files.identity(of: name, in: target.number) }
+
+  /// One component, as rename(2) takes it.
+  static func isFileName(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.count <= 255 && name != "." && name != ".." && !StagingFolder.isReserved(name)
+      && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
   }
 
   /// Whether a name among the files that aren't published leads to this one.

@@ -15,6 +15,9 @@ final class Publisher: Sendable {
     var content: TransferBuffer?
     /// The journal says `verified` already: the steps before the rename were done by an earlier run.
     var isReplay = false
+    /// Those that it may get, best first; asked for when its turn comes.
+    var names: [String] = []
+    /// The record's specification has the name that the file got.
     var completion: @Sendable (Result<JobRecord, Failure>) -> Void
   }
 
@@ -41,6 +44,7 @@ final class Publisher: Sendable {
   private let mode: UInt32
   private let stagingOwner: String
   private let mayReplace: (@Sendable (DownloadSpecification) -> Bool)?
+  private let names: @Sendable (JobRecord) -> [String]
   private let queue = DispatchQueue(label: "outrider.publisher")
   private struct Pending {
     var items: [Item] = []
@@ -50,12 +54,13 @@ final class Publisher: Sendable {
 
   init(
     journal: JournalWriter, mode: UInt32, stagingOwner: String,
-    mayReplace: (@Sendable (DownloadSpecification) -> Bool)? = nil
+    mayReplace: (@Sendable (DownloadSpecification) -> Bool)?, names: @escaping @Sendable (JobRecord) -> [String]
   ) {
     self.journal = journal
     self.mode = mode
     self.stagingOwner = stagingOwner
     self.mayReplace = mayReplace
+    self.names = names
   }
 
   func publish(_ item: Item) {
@@ -71,7 +76,7 @@ final class Publisher: Sendable {
   private func drain() {
     var named: [Item] = []
     while true {
-      let batch = pending.withLock { pending in
+      var batch = pending.withLock { pending in
         let batch = Array(pending.items.prefix(Self.maxInBatch))
         pending.items.removeFirst(batch.count)
         // A newcomer starts the next drain only when nothing is left to do here.
@@ -79,11 +84,12 @@ final class Publisher: Sendable {
         return batch
       }
       if batch.isEmpty, named.isEmpty { return }
+      for index in batch.indices { batch[index].names = names(batch[index].job) }
       if batch.contains(where: { $0.content == nil }) { finish(&named) }
       var items = sealed(batch)
       commit(&named, &items)
       for item in named { tell(item) }
-      items = items.filter { rename($0) }
+      items = items.compactMap { rename($0) }
       synchronizeDirectories(&items)
       // Before the journal says that all is done: who dies in between comes back here.
       for item in items { removeOlderGenerations(item) }
@@ -112,8 +118,7 @@ final class Publisher: Sendable {
       do throws(SystemCallError) {
         if let content = item.content { try item.file.write(content) }
         let identity = try item.file.seal(
-          mode: mode, replacing: replacedFile(by: item.job.specification, in: item.file.destination),
-          synchronizes: !together)
+          mode: mode, replacing: replacedFile(by: item), synchronizes: !together)
         // It can't be asked for again where the volume fails: a descriptor would only be in the way.
         if together, item.content != nil { item.file.close() }
         item.content = nil
@@ -144,8 +149,12 @@ final class Publisher: Sendable {
   }
 
   /// The file that it may take the place of. It is looked for again when its name is given.
-  private func replacedFile(by specification: DownloadSpecification, in destination: Destination) -> FileIdentity? {
-    mayReplace?(specification) == true ? destination.file(named: specification.fileName) : nil
+  private func replacedFile(by item: Item) -> FileIdentity? {
+    for name in item.names {
+      guard let found = item.file.destination.identity(named: name) else { return nil }
+      if mayReplace?(item.job.specification.named(name)) == true { return found.isRegularFile ? found : nil }
+    }
+    return nil
   }
 
   private func commit(_ named: inout [Item], _ sealed: inout [Item]) {
@@ -162,41 +171,61 @@ final class Publisher: Sendable {
     }
   }
 
-  private func rename(_ item: Item) -> Bool {
+  /// The item with the name that its file has now; nil: it has none, which was told.
+  private func rename(_ item: Item) -> Item? {
     do throws(Failure) {
-      try name(item)
-      return true
+      var item = item
+      item.job.specification = item.job.specification.named(try name(item))
+      return item
     } catch {
       item.completion(.failure(error))
-      return false
+      return nil
     }
   }
 
-  private func name(_ item: Item) throws(Failure) {
+  private func name(_ item: Item) throws(Failure) -> String {
     let destination = item.file.destination
-    let name = item.job.specification.fileName
     do throws(SystemCallError) {
       if item.isReplay, try !destination.stages(item.job, under: item.file.name) {
         // An earlier run had renamed it, and died before it could say so. Anything else there isn't to be published.
-        if try destination.holds(item.job, under: name) { return }
-        throw SystemCallError("open", code: ENOENT, subject: name)
-      }
-      // Who still has it open for writing could change what was verified.
-      try item.file.whileLocked { () throws(SystemCallError) in
-        do throws(SystemCallError) {
-          try destination.files.rename(
-            item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
-        } catch {
-          guard error.code == EEXIST, mayReplace?(item.job.specification) == true else { throw error }
-          try destination.files.replace(
-            name, in: destination.target.number, by: item.file.name, in: destination.staging.number)
+        for name in item.names {
+          if try destination.holds(item.job, under: name) { return name }
         }
+        throw SystemCallError("open", code: ENOENT, subject: item.file.name)
       }
     } catch {
-      switch error.code {
-      case EEXIST: throw .occupied(name)
-      case ENOENT: throw .lost
-      default: throw .unnamed(item.job, error)
+      throw failure(error, item)
+    }
+    var last: (name: String, error: SystemCallError)?
+    for name in item.names {
+      do throws(SystemCallError) {
+        try give(name, to: item)
+        return name
+      } catch {
+        // Not every volume takes every name, and another one may do in any case.
+        last = (name, error)
+      }
+    }
+    guard let last else { throw .lost }
+    throw last.error.code == EEXIST ? .occupied(last.name) : failure(last.error, item)
+  }
+
+  private func failure(_ error: SystemCallError, _ item: Item) -> Failure {
+    error.code == ENOENT ? .lost : .unnamed(item.job, error)
+  }
+
+  /// Replaces nothing unless `mayReplace` says so.
+  private func give(_ name: String, to item: Item) throws(SystemCallError) {
+    let destination = item.file.destination
+    // Who still has it open for writing could change what was verified.
+    try item.file.whileLocked { () throws(SystemCallError) in
+      do throws(SystemCallError) {
+        try destination.files.rename(
+          item.file.name, in: destination.staging.number, to: name, in: destination.target.number)
+      } catch {
+        guard error.code == EEXIST, mayReplace?(item.job.specification.named(name)) == true else { throw error }
+        try destination.files.replace(
+          name, in: destination.target.number, by: item.file.name, in: destination.staging.number)
       }
     }
   }
@@ -237,5 +266,14 @@ final class Publisher: Sendable {
           app: item.job.specification.app, identifier: item.job.specification.identifier, generation: generation,
           owner: stagingOwner))
     }
+  }
+}
+
+extension DownloadSpecification {
+  /// The same, but for the name that the file gets.
+  fileprivate func named(_ name: String) -> Self {
+    var specification = self
+    specification.fileName = name
+    return specification
   }
 }

@@ -63,6 +63,9 @@ struct LoadRequest: Sendable {
     let named = try RunPath(opening: path, writable: writable)
     guard named.identity.isDirectory else { throw .input("\(path): \(SystemCallError.message(ENOTDIR))") }
     try refuseRoot(as: named.identity)
+    if let reason = MachineFolder.rejectionReason(forWriting: named.path) {
+      throw .usage("the container \(path) \(reason); name a folder of the plugin's own")
+    }
     try named.mark()
     StagedFile.sweep(named.path)
     return PluginImage.File(path: named.path, identity: named.identity)

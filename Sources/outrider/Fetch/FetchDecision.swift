@@ -20,8 +20,8 @@ enum FetchDecision: Equatable {
   /// `id`: the download that brought it; nil: something else did.
   case complete(JobID?, name: String, bytes: Int64)
   case refuse(TransferFailure)
-  /// `known`: fetched only if the server has another version than this one. `replaces`: the one file that may make way, where
-  /// the mode doesn't say that any may.
+  /// `known`: fetched only if the server has another version than this one. `replaces`: what an earlier run of the
+  /// command left, which may make way where the mode doesn't say that any file may.
   case fetch(known: KnownVersion?, replaces: FileVersion?)
 
   /// What this command's own journal says of the newest download to that place.
@@ -73,6 +73,8 @@ enum FetchDecision: Equatable {
     var sibling: FetchSiblings.Finding?
     /// Why no journal takes it.
     var rejection: TransferFailure?
+    /// Where the newest download of it left its file, if that was under another name.
+    var elsewhere: Elsewhere?
     /// A digest or a chunk list says what its bytes have to be.
     var isExpected = false
     var there = Place.nothing
@@ -80,9 +82,15 @@ enum FetchDecision: Equatable {
     var fittingSize: () -> Int64? = { nil }
   }
 
+  struct Elsewhere {
+    var path: String
+    var there: Place
+  }
+
   private static let fetch = FetchDecision.fetch(known: nil, replaces: nil)
 
-  static func about(_ facts: Facts) -> FetchDecision {
+  static func about(_ given: Facts) -> FetchDecision {
+    let facts = given.ofItsSubject
     if let record = facts.finished, facts.mode == .keep || facts.mode == .ownPlace || facts.keepsExpected {
       return .complete(record.id, name: record.name, bytes: record.record.finalSize ?? 0)
     }
@@ -91,12 +99,12 @@ enum FetchDecision: Equatable {
     if let rejection = facts.rejection { return .refuse(rejection) }
     if let detail = facts.whyNoFile { return .refuse(TransferFailure(.refused, errno: EEXIST, detail: detail)) }
     switch facts.mode {
-    case .force, .ownPlace: return fetch
+    case .force: return .fetch(known: nil, replaces: facts.earlier.flatMap { $0.name == nil ? nil : $0 })
+    case .ownPlace: return fetch
     case .ifChanged:
-      if let record = facts.finished?.record {
-        return .fetch(known: KnownVersion(record), replaces: FileVersion(record))
+      if let version = facts.earlier {
+        return .fetch(known: facts.finished.flatMap { KnownVersion($0.record) }, replaces: version)
       }
-      if case .open(let version?) = facts.existing { return .fetch(known: nil, replaces: version) }
     case .keep: break
     }
     guard facts.there == .file else { return fetch }
@@ -115,6 +123,22 @@ extension FetchDecision.Facts {
     if case .intact(let record, let name) = existing { return (record.id, record, name) }
     if case .complete(let record, let name) = sibling { return (nil, record, name) }
     return nil
+  }
+
+  /// The file that an earlier run left, or that an interrupted one was going to replace.
+  fileprivate var earlier: FileVersion? {
+    if let finished { return FileVersion(finished.record, name: finished.name) }
+    if case .open(let version) = existing { return version }
+    return nil
+  }
+
+  /// With --if-changed it is about the file that the last run brought, whichever name its server gave it. To the
+  /// other modes that is somebody's file.
+  fileprivate var ofItsSubject: Self {
+    guard mode == .ifChanged, there == .nothing, let elsewhere, elsewhere.there == .file else { return self }
+    var facts = self
+    (facts.path, facts.there) = (elsewhere.path, elsewhere.there)
+    return facts
   }
 
   /// What a digest says is right can't have changed.
@@ -140,19 +164,5 @@ extension FetchDecision.Facts {
       return "\(shown) is there already, and its version isn't known; --force fetches it in any case"
     }
     return "\(shown) is there already, and nothing is ever replaced; remove it, choose --to, or fetch it with --force"
-  }
-}
-
-/// A file as it is told from others that have the same name later.
-struct FileVersion: Equatable, Sendable {
-  var inode: UInt64
-  var size: Int64
-
-  init(inode: UInt64, size: Int64) { (self.inode, self.size) = (inode, size) }
-
-  /// nil: the record is of none that is finished.
-  init?(_ record: JobRecord) {
-    guard let inode = record.publishedInode, let size = record.finalSize else { return nil }
-    (self.inode, self.size) = (inode, size)
   }
 }

@@ -119,6 +119,8 @@ struct FetchDownloads {
     options.takesUpOpenJobs = false
     let folder = String(store.path.dropLast(AssetStore.databaseName.count + 1))
     options.stagingOwner = (try? Files.real(folder)) ?? folder
+    let names = try FetchMemory(store).names
+    options.fileNames = { record in [names[record.id], record.specification.fileName].compactMap(\.self) }
     let staging = try? StagingLease(record.specification.directory, app: FetchPlan.app)
     defer { staging?.end() }
     let engine = try DownloadEngine(journal: store, options: options)

@@ -1,34 +1,7 @@
 internal import AssetModel
 internal import AssetStore
-internal import Basics
 internal import Downloads
 internal import LinuxSystem
-internal import Synchronization
-
-/// The versions that are there already of files that are asked for again, by their paths. The engine's thread asks.
-final class FetchVersions: Sendable {
-  private struct State {
-    var known: [ExactText: KnownVersion] = [:]
-    var replaceable: [ExactText: FileVersion] = [:]
-  }
-  private let state = Mutex(State())
-
-  func know(_ version: KnownVersion, at path: String) { state.withLock { $0.known[ExactText(path)] = version } }
-
-  func replace(_ version: FileVersion, at path: String) { state.withLock { $0.replaceable[ExactText(path)] = version } }
-
-  func known(_ specification: DownloadSpecification) -> KnownVersion? {
-    state.withLock { $0.known[ExactText(specification.identifier)] }
-  }
-
-  /// Whether what is there is still what was meant.
-  func mayReplace(_ specification: DownloadSpecification) -> Bool {
-    guard let version = state.withLock({ $0.replaceable[ExactText(specification.identifier)] }),
-      let found = try? Files.identity(of: specification.identifier)
-    else { return false }
-    return found.isRegularFile && FileVersion(inode: found.inode, size: found.size) == version
-  }
-}
 
 /// From what a command is asked for to downloads of the engine: looks at what is there, and adds what is missing.
 struct FetchIntake {
@@ -37,6 +10,7 @@ struct FetchIntake {
   let engine: DownloadEngine
   let siblings: FetchSiblings
   let versions: FetchVersions
+  let naming: FetchNaming
   let view: FetchView
   let clock = SystemClock()
 
@@ -71,7 +45,7 @@ struct FetchIntake {
     var replaced: [Int: FileVersion] = [:]
     for index in plan.targets.indices {
       let target = plan.targets[index]
-      switch decide(index, found.existing[index] ?? .none, findings[index]) {
+      switch decide(index, found, findings[index]) {
       case .complete(let id, let name, let bytes):
         let path = "\(plan.directory)/\(name)"
         begun.complete.append(path)
@@ -116,15 +90,19 @@ struct FetchIntake {
     var existing: [Int: FetchDecision.ExistingFile] = [:]
     /// Downloads of something else to the same place.
     var others: [(index: Int, record: JobRecord)] = []
+    /// Names that their servers gave the files of finished downloads.
+    var servedNames: [Int: String] = [:]
   }
 
   private func look() throws -> Found {
     var found = Found()
     let memory = try FetchMemory(store)
+    naming.know(memory.names)
     func check(_ index: Int, _ record: JobRecord, finished: Int64?) {
       let verdict = FetchedFile.check(
         record, for: plan.specification(plan.targets[index]), name: memory.names[record.id],
         modified: memory.modified[record.id], finished: finished)
+      found.servedNames[index] = memory.names[record.id]
       switch verdict {
       case .intact(let name): found.existing[index] = .intact(record, name: name)
       case .damaged(let why): found.existing[index] = .damaged(why)
@@ -144,11 +122,11 @@ struct FetchIntake {
         } else {
           check(index, record, finished: nil)
         }
-      case .verified where FetchedFile.isOf(record):
+      case .verified where FetchedFile.isNamed(record, memory.names[record.id]):
         if isTheSame { found.existing[index] = .named } else { engine.resume(record.id) }
       case .open, .paused, .verified:
         if isTheSame {
-          found.existing[index] = .open(replaces: memory.replaced[record.id])
+          found.existing[index] = .open(replaces: memory.replacedVersion(by: record))
         } else if record.state != .verified {
           found.others.append((index, record))
         }
@@ -161,14 +139,18 @@ struct FetchIntake {
   }
 
   private func decide(
-    _ index: Int, _ existing: FetchDecision.ExistingFile, _ finding: FetchSiblings.Finding?
+    _ index: Int, _ found: Found, _ finding: FetchSiblings.Finding?
   ) -> FetchDecision {
     let target = plan.targets[index]
     let specification = plan.specification(target)
     let path = plan.path(target)
+    let elsewhere = found.servedNames[index].map { name in
+      FetchDecision.Elsewhere(path: "\(plan.directory)/\(name)", there: .init("\(plan.directory)/\(name)"))
+    }
     return FetchDecision.about(
       FetchDecision.Facts(
-        mode: plan.mode, path: path, existing: existing, sibling: finding, rejection: plan.rejection(of: target),
+        mode: plan.mode, path: path, existing: found.existing[index] ?? .none, sibling: finding,
+        rejection: plan.rejection(of: target), elsewhere: elsewhere,
         isExpected: specification.digest != nil || specification.chunks != nil, there: .init(path),
         fittingSize: { FetchedFile.size(ofFileThatFits: specification) }))
   }
@@ -179,9 +161,10 @@ struct FetchIntake {
   private func remember(_ results: Zip2Sequence<ArraySlice<Int>, [AddResult]>, _ replaced: [Int: FileVersion]) throws {
     let wall = clock.wall
     try store.history.record(
-      results.compactMap { index, result in
-        guard let version = replaced[index], let id = result.job else { return nil }
-        return FetchMemory.replaces(id, version, at: wall)
+      results.flatMap { index, result -> [StoredEvent] in
+        guard let version = replaced[index], let id = result.job else { return [] }
+        if let name = version.name { naming.know(name, of: id) }
+        return FetchMemory.begun(id, replacing: version, at: wall)
       })
   }
 
@@ -230,10 +213,10 @@ struct FetchIntake {
       let wanted = plan.specification(plan.targets[index])
       let what = "what was there from \(Self.shown(record.specification.url))"
       let name = Printable.text(record.specification.fileName)
-      if record.partial(for: wanted) != nil || record.specification.provesTheSame(as: wanted) {
+      if record.partial(for: wanted, isRenewed: true) != nil || record.specification.provesTheSame(as: wanted) {
         let proof = record.specification.provesTheSame(as: wanted) ? "its digests tell" : "its entity tag tells"
         view.say("\(name): \(what) is kept, \(proof) what it is")
-        _ = try await engine.supersede(record.id, with: wanted)
+        _ = try await engine.supersede(record.id, with: wanted, isRenewed: true)
       } else {
         view.say("\(name): \(what) is given up")
         left.insert(record.id)

@@ -117,7 +117,6 @@ struct FetchInventory {
     case .cancelled(let id): return end(id, .cancelled)
     case .note(let id, let text): return .note(id, text)
     case .volume(let report): return Self.text(report).map { .note(nil, $0) }
-    case .disposition: return nil
     }
   }
 

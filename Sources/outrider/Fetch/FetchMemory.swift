@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import AssetStore
+internal import Basics
 internal import Downloads
 internal import LinuxSystem
 
@@ -32,6 +33,20 @@ struct FetchMemory {
     }
   }
 
+  /// The file that a download was begun to replace, with its name.
+  func replacedVersion(by record: JobRecord) -> FileVersion? {
+    replaced[record.id].map { version in
+      let name = names[record.id].flatMap { $0.isExactly(record.specification.fileName) ? nil : $0 }
+      return FileVersion(inode: version.inode, size: version.size, name: name)
+    }
+  }
+
+  /// What another journal has to remember of a download that becomes its own.
+  func events(of record: JobRecord, as id: JobID, at wall: Int64) -> [StoredEvent] {
+    if let version = replacedVersion(by: record) { return Self.begun(id, replacing: version, at: wall) }
+    return names[record.id].map { [Self.named(id, $0, at: wall)] } ?? []
+  }
+
   /// What is told of a file that has just got its name.
   static func published(_ id: JobID, _ path: String, at wall: Int64) -> StoredEvent? {
     (try? Files.identity(of: path)).map { event(.published, id, "\($0.modified)", wall) }
@@ -41,6 +56,11 @@ struct FetchMemory {
 
   static func replaces(_ id: JobID, _ version: FileVersion, at wall: Int64) -> StoredEvent {
     event(.replaces, id, "\(version.inode) \(version.size)", wall)
+  }
+
+  /// That, and the file's name, where it isn't the download's.
+  static func begun(_ id: JobID, replacing version: FileVersion, at wall: Int64) -> [StoredEvent] {
+    [replaces(id, version, at: wall)] + (version.name.map { [named(id, $0, at: wall)] } ?? [])
   }
 
   private static func event(_ kind: Kind, _ id: JobID, _ detail: String, _ wall: Int64) -> StoredEvent {

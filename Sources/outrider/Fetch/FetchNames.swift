@@ -1,7 +1,7 @@
 internal import Basics
 
-/// Names that the files of one command get where several URLs would have the same one: `a.bin`, `a-2.bin`, `a-3.bin`, in the
-/// order of the URLs, so that the same command finds the same files again.
+/// Names that the files of one command get. Where several URLs would have the same one they are `a.bin`, `a-2.bin`,
+/// `a-3.bin`, in the order of the URLs, so that the same command finds the same files again.
 enum FetchNames {
   /// One name for each of `names`, no two the same. The first of a name keeps it, and none gets a number that another URL
   /// has in its own name.
@@ -21,6 +21,14 @@ enum FetchNames {
       next[ExactText(name)] = number + 1
     }
     return result
+  }
+
+  /// Names that a file may get, best first. `kept`: the one under which it is brought up to date. `served`: what its
+  /// server calls it. Names that the command's other URLs have are theirs, whoever is first.
+  static func choices(own: String, kept: String?, served: String?, others: Set<ExactText>) -> [String] {
+    if let kept { return [kept] }
+    guard let served, !served.isExactly(own), !others.contains(ExactText(served)) else { return [own] }
+    return [served, own]
   }
 
   /// Before the extension, which says what the file is; `.tar.gz` and its like are one.

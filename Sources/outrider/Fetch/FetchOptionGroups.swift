@@ -28,6 +28,9 @@ struct FetchPlaceOptions: ParsableArguments {
   var startFresh =
     false
 
+  /// NAME_MAX of limits.h: what filesystems take.
+  private static let longestName = 255
+
   /// What is done about a file that is there already.
   var mode: FetchMode { force ? .force : ifChanged ? .ifChanged : .keep }
 
@@ -35,8 +38,11 @@ struct FetchPlaceOptions: ParsableArguments {
     if let output {
       let parts = output.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
       let name = parts.last.map { String(decoding: $0, as: UTF8.self) } ?? ""
-      if ["", ".", ".."].contains(name) || name.utf8.count > 255 {
-        throw ValidationError("--output names no file.")
+      if ["", ".", ".."].contains(name) { throw ValidationError("--output names no file.") }
+      if name.utf8.count > Self.longestName {
+        throw ValidationError(
+          "--output: the name of the file has \(name.utf8.count) bytes, and at most \(Self.longestName) do; shorten it."
+        )
       }
       if output.utf8.first == UInt8(ascii: "/"), to != nil {
         throw ValidationError("--output is an absolute path; leave --to out.")

@@ -36,7 +36,6 @@ enum FetchOptions {
     // A person chose the volume, which may be small; a body without end must not take all of a large one.
     options.freeSpace = FreeSpacePolicy(minimum: 1 << 20, percent: 3, maximum: 512 << 20)
     options.attemptLimit = command.pace.retry.map { $0 + 1 }
-    options.tellsDisposition = command.place.contentDisposition
     if let text = command.pace.limitRate {
       guard let rate = Quantity.bytes(text) else {
         throw Failure(64, "--limit-rate '\(text)' isn't a rate, for example 2MB")

@@ -86,16 +86,26 @@ struct FetchPlan: Sendable {
     guard let path = checks.checksums else { return targets }
     let list = try FetchChecksums(path)
     for index in targets.indices {
-      // One that --output names is listed by the name that its URL has.
-      let name = targets.count == 1 ? (try? ParsedURL(targets[0].url)).map { SafeFileName.from(path: $0.path) } : nil
-      // Nor has what sha256sum(1) read from standard input a name.
-      let digest = list.digest(of: targets[index].name) ?? name.flatMap { list.digest(of: $0) ?? list.digest(of: "-") }
-      guard let digest else {
-        throw Failure(64, "--checksums \(path): doesn't list '\(Printable.text(name ?? targets[index].name))'")
+      let names = listedNames(targets[index], isOnly: targets.count == 1)
+      guard let digest = names.all.lazy.compactMap(list.digest(of:)).first else {
+        throw Failure(64, "--checksums \(path): doesn't list '\(Printable.text(names.shown))'")
       }
       targets[index].digest = digest
     }
     return targets
+  }
+
+  /// Names under which a list may have a target's digest. Who made it had the file under its server's name, which may
+  /// not be safe here; `shown` is that one.
+  static func listedNames(_ target: Target, isOnly: Bool) -> (all: [String], shown: String) {
+    guard let url = try? ParsedURL(target.url) else { return ([target.name], target.name) }
+    let safe = SafeFileName.from(path: url.path)
+    let isNamedByURL = target.name.isExactly(safe)
+    // With a number it is told apart from another URL's file, and what the list says of that name is of that file.
+    guard isOnly || isNamedByURL else { return ([target.name], target.name) }
+    let served = SafeFileName.unchanged(path: url.path) ?? safe
+    // What sha256sum(1) read from standard input has no name.
+    return ((isNamedByURL ? [] : [target.name]) + [served, safe] + (isOnly ? ["-"] : []), served)
   }
 
   /// No rule will ever let another scheme pass, so it isn't begun with.

@@ -13,7 +13,7 @@ final class FetchSession: Sendable {
   private let intake: FetchIntake
   private let engine: DownloadEngine
   private let view: FetchView
-  private let names: FetchNaming?
+  private let naming: FetchNaming
   private let limit: Duration?
   private let stopped = Mutex<Int32?>(nil)
   /// Heads are shown from a thread of their own: the network's mustn't wait for a terminal.
@@ -37,18 +37,15 @@ final class FetchSession: Sendable {
     let view = FetchView(command.output, advice: advice, hidesResults: plan.isForOutput)
     (self.plan, self.view, store) = (plan, view, opened.store)
     limit = command.pace.limit
-    let mode = command.place.mode
-    names = command.place.contentDisposition ? FetchNaming(opened.store, replaces: mode == .force) : nil
     // Two commands with journals of their own may fetch into one directory, and under one name.
     engineOptions.stagingOwner = (try? Files.real(opened.directory)) ?? opened.directory
-    let versions = FetchVersions()
-    switch plan.mode {
-    case .keep: break
-    case .force, .ownPlace: engineOptions.mayReplace = { _ in true }
-    case .ifChanged:
-      engineOptions.mayReplace = versions.mayReplace
-      engineOptions.knownVersion = versions.known
-    }
+    let versions = FetchVersions(plan.mode)
+    engineOptions.mayReplace = versions.mayReplace
+    if plan.mode == .ifChanged { engineOptions.knownVersion = versions.known }
+    let naming = FetchNaming(opened.store, versions, plan, asksServers: command.place.contentDisposition)
+    engineOptions.fileNames = naming.choices
+    if command.place.contentDisposition { engineOptions.toldServerName = { id, name in naming.received(name, of: id) } }
+    self.naming = naming
     if command.output.verbose {
       engineOptions.transport.observesHeads = { [heads] head in heads.async { view.show(head) } }
     }
@@ -57,7 +54,7 @@ final class FetchSession: Sendable {
     intake = FetchIntake(
       plan: plan, store: store, engine: engine,
       siblings: FetchSiblings(directories: opened.siblings, turns: opened.turns, plan: plan),
-      versions: versions, view: view)
+      versions: versions, naming: naming, view: view)
   }
 
   /// Settled downloads that `explain` can still tell of.
@@ -149,20 +146,18 @@ final class FetchSession: Sendable {
   ) async -> (open: Set<JobID>, published: [StoredEvent]) {
     var (open, published): (Set<JobID>, [StoredEvent]) = (open, [])
     if open.isEmpty { return (open, published) }
-    var names = names
     let clock = SystemClock()
     // Those that have no room. Others may have: a server declares whatever length it likes.
     var stuck: Set<JobID> = []
     for await event in events {
       var isFailing = false
       switch event {
-      case .disposition(let id, let field): names?.received(field, of: id)
       case .finished(let id, let file):
-        let named = names?.rename(file, of: id, at: clock.wall) ?? (file: file, note: nil)
+        let named = naming.finished(file, of: id, at: clock.wall)
         if let note = named.note { view.note(note) }
         view.show(.finished(id, named.file))
         if published.count < FetchMemory.maxEvents {
-          published += [FetchMemory.published(id, named.file.path, at: clock.wall)].compactMap(\.self)
+          published += [named.event, FetchMemory.published(id, named.file.path, at: clock.wall)].compactMap(\.self)
         }
         open.remove(id)
         stuck.remove(id)

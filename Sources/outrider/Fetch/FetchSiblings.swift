@@ -80,8 +80,10 @@ struct FetchSiblings {
     try sibling.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { _, record in
       if !record.state.isTerminal { open.append(record) }
     }
+    let memory = try FetchMemory(sibling)
     for var record in open {
       if case .added(let id, let generation) = try store.add([record.specification], now: record.enqueued).first {
+        try store.history.record(memory.events(of: record, as: id, at: SystemClock().wall))
         try store.commit([.job(Self.copy(record, as: id, generation: max(generation, record.generation)))])
       }
       record.state = .cancelled

@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import AssetStore
+internal import Basics
 internal import Foundation
 internal import Hashing
 internal import LinuxSystem
@@ -24,11 +25,13 @@ enum FetchedFile {
     _ record: JobRecord, for wanted: DownloadSpecification, name: String? = nil, modified: Int64?, finished: Int64?
   ) -> Verdict {
     let own = record.specification.fileName
-    if let name, name != own {
-      let verdict = check(record, wanted, name, modified, finished)
-      if case .another = verdict {} else { return verdict }
-    }
-    return check(record, wanted, own, modified, finished)
+    guard let name, !name.isExactly(own) else { return check(record, wanted, own, modified, finished) }
+    let verdict = check(record, wanted, name, modified, finished)
+    if case .intact = verdict { return verdict }
+    // Where that name was taken, the file kept its own, and the other one says nothing of it.
+    let ownVerdict = check(record, wanted, own, modified, finished)
+    if case .another = ownVerdict { return verdict }
+    return ownVerdict
   }
 
   private static func check(
@@ -55,10 +58,11 @@ enum FetchedFile {
     return .damaged("was fetched, but isn't what it has to be (any more): \(difference)")
   }
 
-  /// Whether it is the very file that the journal speaks of.
-  static func isOf(_ record: JobRecord) -> Bool {
-    let path = "\(record.specification.directory)/\(record.specification.fileName)"
-    return (try? Files.identity(of: path)).map { isOf(record, $0) } ?? false
+  /// Whether the very file that the journal speaks of has its name already, or that other one.
+  static func isNamed(_ record: JobRecord, _ other: String?) -> Bool {
+    [record.specification.fileName, other].compactMap(\.self).contains { name in
+      (try? Files.identity(of: "\(record.specification.directory)/\(name)")).map { isOf(record, $0) } ?? false
+    }
   }
 
   private static func isOf(_ record: JobRecord, _ identity: FileIdentity) -> Bool {

@@ -24,6 +24,16 @@ import Testing
     #expect(try Self.name(path).unicodeScalars.elementsEqual(expected.unicodeScalars))
   }
 
+  @Test(
+    "what a server calls a file is known beside what it may be called",
+    arguments: [
+      ("/.hidden", ".hidden"), ("/a/-x?y", "-x"), ("/b%C3%BCcher%0a", "bücher\n"), ("/", nil), ("/a/", nil),
+      ("/a%2fb", nil), ("/a%00", nil), ("/%ff", nil),
+    ] as [(String, String?)])
+  func unchanged(path: String, expected: String?) throws {
+    #expect(SafeFileName.unchanged(path: try ParsedURL("https://a.example" + path).path) == expected)
+  }
+
   @Test func longNamesKeepTheirExtension() throws {
     let long = String(repeating: "a", count: 300)
     #expect(try Self.name("/\(long).tar") == String(repeating: "a", count: 196) + ".tar")

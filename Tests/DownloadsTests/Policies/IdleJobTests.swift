@@ -167,9 +167,11 @@ import Testing
     var specification = record.specification
     specification.url = url
     specification.headers = [.init(name: "Authorization", value: "Bearer 2")]
-    let supersession = Supersession(specification: specification, request: 1)
-    let replacement = JobChanges.Replacement(
-      record: record, supersession: supersession, inherited: goesOn ? record.partial : nil)
-    #expect(Self.step(.supersede(supersession), record) == .change(.supersede(replacement)))
+    for isRenewed in [true, false] {
+      let supersession = Supersession(specification: specification, request: 1, isRenewed: isRenewed)
+      let replacement = JobChanges.Replacement(
+        record: record, supersession: supersession, inherited: goesOn && isRenewed ? record.partial : nil)
+      #expect(Self.step(.supersede(supersession), record) == .change(.supersede(replacement)))
+    }
   }
 }

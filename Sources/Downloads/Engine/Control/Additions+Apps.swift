@@ -25,7 +25,9 @@ extension Additions {
 
   /// What puts `specification` in the place of an open job and lets it go on with the bytes that are there, which a digest
   /// proves to be the same file's. A running job makes them durable first. nil: the engine is closing.
-  func supersession(_ specification: DownloadSpecification, _ reply: EngineReply<AddResult>) -> Supersession? {
+  func supersession(
+    _ specification: DownloadSpecification, isRenewed: Bool, _ reply: EngineReply<AddResult>
+  ) -> Supersession? {
     guard !engine.isClosing else {
       reply.refuse()
       return nil
@@ -33,7 +35,7 @@ extension Additions {
     engine.outstanding += 1
     let request = engine.number()
     replies[request] = reply
-    return Supersession(specification: specification, request: request)
+    return Supersession(specification: specification, request: request, isRenewed: isRenewed)
   }
 
   func reply(to supersession: Supersession, _ result: Result<AddResult, any Error>) {

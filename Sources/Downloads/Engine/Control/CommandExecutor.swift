@@ -120,10 +120,11 @@ final class CommandExecutor: EnginePart {
 
   private func lookForName(of record: JobRecord) {
     let (files, roots, mailbox, specification) = (files, engine.options.containerRoots, mailbox, record.specification)
+    let names = engine.options.names(of: record)
     lanes.files.async {
       let destination = try? Destination(
         specification.directory, app: specification.app, files: files, beneath: roots)
-      let isNamed = (try? destination?.holds(record, under: specification.fileName)) ?? false
+      let isNamed = names.contains { (try? destination?.holds(record, under: $0)) ?? false }
       mailbox.post(.control(.change(.lookedForName(record.id, isNamed: isNamed))))
     }
   }

@@ -5,7 +5,7 @@ enum EngineRequest: Sendable {
   case add([DownloadSpecification], EngineReply<[AddResult]>)
   /// Those of an app, as the journal has them.
   case openJobs(of: String, EngineReply<[JobRecord]>)
-  case supersede(JobID, with: DownloadSpecification, EngineReply<AddResult>)
+  case supersede(JobID, with: DownloadSpecification, isRenewed: Bool, EngineReply<AddResult>)
   case perform(JobCommand, on: JobID)
   case explain(JobID, EngineReply<Explanation?>)
   case progress(of: JobID, EngineReply<DownloadProgress?>)

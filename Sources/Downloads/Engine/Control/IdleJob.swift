@@ -70,7 +70,8 @@ struct IdleJob {
     return .change(
       .supersede(
         JobChanges.Replacement(
-          record: record, supersession: supersession, inherited: record.partial(for: supersession.specification),
+          record: record, supersession: supersession,
+          inherited: record.partial(for: supersession.specification, isRenewed: supersession.isRenewed),
           formerUpdate: update)))
   }
 }

@@ -25,6 +25,8 @@ struct Supersession: Equatable, Sendable {
   var specification: DownloadSpecification
   /// By which the caller that waits for the result is found.
   var request: UInt64
+  /// Whether it is the same request with another credential, which goes on with what a strong entity tag tells apart.
+  var isRenewed = false
 }
 
 /// Commands for one job that can't be carried out yet, in order. A later one replaces what it makes pointless, so that

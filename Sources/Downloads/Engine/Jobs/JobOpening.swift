@@ -22,7 +22,7 @@ final class JobOpening: EnginePart {
 
   func open(_ job: ActiveJob) {
     let specification = job.record.specification
-    guard Self.isFileName(specification.fileName), specification.directory.isAbsolutePath,
+    guard Destination.isFileName(specification.fileName), specification.directory.isAbsolutePath,
       !specification.directory.utf8.contains(0)
     else {
       let name = "\(specification.directory)/\(specification.fileName)"
@@ -71,12 +71,6 @@ final class JobOpening: EnginePart {
     case .success(let kept?): opened(job, kept)
     case .failure(let error): endings.fileFailed(job, error)
     }
-  }
-
-  /// One component, as rename(2) takes it.
-  private static func isFileName(_ name: String) -> Bool {
-    !name.isEmpty && name.utf8.count <= 255 && name != "." && name != ".." && !StagingFolder.isReserved(name)
-      && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
   }
 
   func destination(_ specification: DownloadSpecification) throws(SystemCallError) -> Destination {

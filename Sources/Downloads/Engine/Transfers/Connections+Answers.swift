@@ -26,8 +26,10 @@ extension Connections {
     let plan = plan(job, segment, head)
     segment.plan = plan
     guard let plan else {
-      if engine.options.tellsDisposition, let text = head.first("content-disposition") {
-        events.send(.disposition(job.id, text))
+      if let tell = engine.options.toldServerName,
+        let name = head.first("content-disposition").flatMap(ContentDisposition.fileName)
+      {
+        tell(job.id, name)
       }
       return .take
     }
