@@ -162,6 +162,7 @@ struct FetchPlan: Sendable {
     guard path.utf8.count > maxPath else { return nil }
     return TransferFailure(.notAllowed, detail: "its path has \(path.utf8.count) bytes; at most \(maxPath) do")
   }
+
   private func hasUserInfo(_ target: Target) -> Bool {
     target.url.contains("@") && (try? ParsedURL(target.url))?.hasUserInfo == true
   }
