@@ -153,6 +153,26 @@ import Testing
     #expect(Self.runs(planner.handle(.requested(Self.request(token: 7)), now: before)).count == 1)
   }
 
+  @Test("A refusal is told as long as what it was for lasts")
+  func standingRefusal() throws {
+    var planner = Self.planner()
+    #expect(planner.standingRefusal("a", now: Instant(seconds: 1)) == nil)
+    _ = planner.handle(.requested(Self.request(token: 1)), at: 1)
+    _ = planner.handle(.ended(run: 1, runtime: .seconds(1), end: .crashed), at: 1)
+    let refusal = Self.refusal(planner.handle(.requested(Self.request(token: 2)), at: 2))
+    #expect(refusal?.reason == .quarantined && planner.standingRefusal("a", now: Instant(seconds: 3)) == refusal)
+    let until = try #require(refusal?.until)
+    #expect(planner.standingRefusal("a", now: until) == nil)
+    var updated = planner
+    _ = updated.handle(.installed(app: "a", version: "2"), at: 3)
+    #expect(updated.standingRefusal("a", now: Instant(seconds: 3)) == nil)
+    _ = planner.handle(.conditionsChanged(Conditions(isLowPower: true)), at: 3)
+    _ = planner.handle(.requested(Self.request(token: 3)), at: 3)
+    #expect(planner.standingRefusal("a", now: Instant(seconds: 4))?.reason == .lowPower)
+    _ = planner.handle(.conditionsChanged(Conditions()), at: 4)
+    #expect(planner.standingRefusal("a", now: Instant(seconds: 4)) == nil)
+  }
+
   @Test(
     "What isn't the extension's fault quarantines nothing", arguments: RunEnd.allCases.filter { !$0.isFaultOfExtension }
   )
