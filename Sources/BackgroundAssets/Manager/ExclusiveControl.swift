@@ -43,14 +43,13 @@ final class ExclusiveControl: Sendable {
 
   private func turn(of request: Request) {
     guard request.begin() else { return }
-    let result = acquire(request)
-    switch result {
+    switch acquire(request) {
     case .success(let release):
       request.perform(nil)
       // While the other side still stays out: it may read them next.
       Preferences.save()
       release()
-    case .failure(let error): request.perform(error)
+    case .failure(let error): perform(request, failingWith: error)
     }
     end(request)
   }
@@ -65,8 +64,13 @@ final class ExclusiveControl: Sendable {
 
   private func fail(_ request: Request, _ date: Date) {
     guard request.begin() else { return }
-    request.perform(FrameworkError.exclusiveControlTimedOut(date))
+    perform(request, failingWith: FrameworkError.exclusiveControlTimedOut(date))
     end(request)
+  }
+
+  private func perform(_ request: Request, failingWith error: any Error) {
+    request.perform(error)
+    Preferences.save()
   }
 
   private func end(_ request: Request) {
