@@ -9,7 +9,7 @@ public struct TLSOptions: Sendable {
   public var names: [String] = []
   /// Clients have to show a certificate of the authority (`CertificateAuthority.client`).
   public var demandsClientCertificate = false
-  /// Who shows none is let in.
+  /// Clients are asked for such a certificate, and one that shows none is let in all the same.
   public var asksForClientCertificate = false
   /// Nothing newer than TLS 1.2.
   public var isLimitedTo12 = false

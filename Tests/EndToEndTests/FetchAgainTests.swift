@@ -49,22 +49,8 @@ import Testing
       $0.handler = { _, nth in nth == 1 ? .with { $0.ending = .init(.silence, after: .byte(3_000_000)) } : nil }
     }
     try Data("mine".utf8).write(to: URL(fileURLWithPath: "\(place.folder)/a.bin"))
-    let process = TestProcess()
-    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
-    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin"), "--force"]
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    // There is something to keep.
-    func staged() -> Int64 {
-      let base = "\(place.folder)/.outrider"
-      let names = (try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []
-      return names.filter { $0.contains("/") }.compactMap { try? Files.identity(of: "\(base)/\($0)").size }.max() ?? 0
-    }
-    while process.isRunning, staged() < 2 << 20 { usleep(1000) }
-    kill(process.processIdentifier, SIGINT)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 130 && place.data("a.bin") == Data("mine".utf8))
+    let status = try place.interrupt([place.origin.url("/a.bin"), "--force"])
+    #expect(status == 130 && place.data("a.bin") == Data("mine".utf8))
     let result = try place.fetch(place.origin.url("/a.bin"), "--force")
     #expect(result.status == 0 && place.data("a.bin") == FetchTests.whole, "\(result.errors)")
     #expect(place.origin.requests.last?.header("Range") != nil)

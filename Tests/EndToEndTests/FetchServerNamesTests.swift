@@ -138,22 +138,8 @@ import Testing
     let words = place.base + [place.origin.url("/url"), "--content-disposition"]
     #expect(try Workspace.run(["fetch"] + words).status == 0)
     server.state.withLock { ($0.version, $0.cutsAt) = (2, 3_000_000) }
-    let process = TestProcess()
-    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
-    process.arguments = ["fetch"] + words + [mode]
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    // There is something to keep.
-    func staged() -> Int64 {
-      let base = "\(place.folder)/.outrider"
-      let names = (try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []
-      return names.filter { $0.contains("/") }.compactMap { try? Files.identity(of: "\(base)/\($0)").size }.max() ?? 0
-    }
-    while process.isRunning, staged() < 2 << 20 { usleep(1000) }
-    kill(process.processIdentifier, SIGINT)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 130 && place.data("served") == Data(contents[0].bytes))
+    let status = try place.interrupt([place.origin.url("/url"), "--content-disposition", mode])
+    #expect(status == 130 && place.data("served") == Data(contents[0].bytes))
     server.state.withLock { $0.cutsAt = nil }
     let result = try Workspace.run(["fetch"] + words + [mode])
     #expect(result.status == 0 && result.output == "\(place.folder)/served\n", "\(result)")

@@ -30,12 +30,6 @@ import Testing
     return process
   }
 
-  private static func staged(_ place: Place) -> Int64 {
-    let base = "\(place.folder)/.outrider"
-    let names = (try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []
-    return names.compactMap { try? Files.identity(of: "\(base)/\($0)") }.filter(\.isRegularFile).map(\.size).max() ?? 0
-  }
-
   private static func end(_ process: TestProcess) {
     kill(process.processIdentifier, SIGINT)
     process.waitUntilExit()
@@ -77,7 +71,7 @@ import Testing
     for process in all { try process.run() }
     for process in all { process.waitUntilExit() }
     #expect(place.origin.requests(for: "/a.bin").count == 1 && place.data("a.bin") == FetchTests.whole)
-    #expect(all.count { $0.terminationStatus == 0 } >= 1 && Self.staged(place) == 0)
+    #expect(all.count { $0.terminationStatus == 0 } >= 1 && place.stagedBytes == 0)
     #expect(try Self.run(place, place.origin.url("/a.bin")).status == 0)
   }
 
@@ -110,7 +104,7 @@ import Testing
     let place = try Self.place()
     let first = try Self.begin(place, "/slow")
     let second = try Self.begin(place, "/a.bin")
-    while second.isRunning, Self.staged(place) < 4 << 20 { usleep(1000) }
+    while second.isRunning, place.stagedBytes < 4 << 20 { usleep(1000) }
     Self.end(second)
     #expect(second.terminationStatus == 130)
     Self.end(first)

@@ -45,6 +45,28 @@ import Testing
       return (process, terminal)
     }
 
+    /// Of the largest file that isn't complete.
+    var stagedBytes: Int64 {
+      let base = "\(folder)/.outrider"
+      let names = (try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []
+      return names.compactMap { try? Files.identity(of: "\(base)/\($0)") }.filter(\.isRegularFile).map(\.size).max()
+        ?? 0
+    }
+
+    /// Ends a fetch when there is something to keep of its file: two MiB. Returns its status.
+    func interrupt(by signal: Int32 = SIGINT, _ arguments: [String]) throws -> Int32 {
+      let process = TestProcess()
+      process.executableURL = URL(fileURLWithPath: Workspace.outrider)
+      process.arguments = ["fetch"] + base + arguments
+      process.standardError = FileHandle.nullDevice
+      process.standardOutput = FileHandle.nullDevice
+      try process.run()
+      while process.isRunning, stagedBytes < 2 << 20 { usleep(1000) }
+      kill(process.processIdentifier, signal)
+      process.waitUntilExit()
+      return process.terminationStatus
+    }
+
     func data(_ name: String) -> Data? { FileManager.default.contents(atPath: "\(folder)/\(name)") }
   }
 
@@ -145,24 +167,8 @@ import Testing
 
   @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func goesOnWhereItWasInterrupted(signal: Int32) throws {
     let place = try Place { $0.bytesPerSecond = 4_000_000 }
-    let process = TestProcess()
-    process.executableURL = URL(fileURLWithPath: Workspace.outrider)
-    process.arguments = ["fetch"] + place.base + [place.origin.url("/a.bin"), "--foreground"]
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    // The staging file is there and has grown: there is something to keep.
-    func staged() -> Int {
-      let base = "\(place.folder)/.outrider"
-      let names = (try? FileManager.default.subpathsOfDirectory(atPath: base)) ?? []
-      return names.filter { $0.contains("/") }.compactMap { try? Files.identity(of: "\(base)/\($0)").size }.map {
-        Int($0)
-      }.max() ?? 0
-    }
-    while process.isRunning, staged() < 2 << 20 { usleep(1000) }
-    kill(process.processIdentifier, signal)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == (signal == SIGINT ? 130 : signal == SIGTERM ? 75 : SIGKILL))
+    let status = try place.interrupt(by: signal, [place.origin.url("/a.bin"), "--foreground"])
+    #expect(status == (signal == SIGINT ? 130 : signal == SIGTERM ? 75 : SIGKILL))
     if signal != SIGKILL {
       let id = try Workspace.run(["explain", "1", "--state", "\(place.folder)/state"])
       #expect(id.status == 0 && id.output.hasPrefix("queued"))

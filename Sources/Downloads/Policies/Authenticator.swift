@@ -238,7 +238,10 @@ struct Authenticator {
     let isCertain = demand != .perhaps || certificates[origin] != nil
     // A handshake may fail without a word for other reasons, too: then it is tried again like any other.
     let otherwise: NextStep = isCertain ? .fail(unanswered) : .retry(.tls(text), retryAfter: nil)
-    if demand == .unusable { return .end(failure("the client certificate for \(text)")) }
+    if demand == .unusable {
+      return .end(
+        failure("the client certificate and its key don't belong together, or one of them can't be read (\(text))"))
+    }
     guard request.canAsk else { return .end(otherwise) }
     let refusals = refusals(origin, request)
     guard refusals < Self.maxChallenges else {

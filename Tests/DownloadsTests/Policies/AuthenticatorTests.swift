@@ -133,7 +133,8 @@ import Testing
       throw Unexpected("no retry")
     }
     #expect(Self.failure(access.certificateDemanded(.demanded, Self.request(canAsk: false), text: "x")) != nil)
-    #expect(Self.failure(access.certificateDemanded(.unusable, Self.request(), text: "x")) != nil)
+    let unusable = Self.failure(access.certificateDemanded(.unusable, Self.request(), text: "x"))
+    #expect(unusable?.detail.contains("don't belong together") == true)
     let question = try Self.question(access.certificateDemanded(.demanded, Self.request(), text: "x"))
     #expect(question.challenge.kind == .clientCertificate(isCertain: true))
   }
