@@ -1,5 +1,6 @@
 import BackgroundAssets
 import CExtension
+import TestSupport
 import Testing
 
 extension HostSuite {
@@ -141,6 +142,6 @@ extension HostSuite {
 
 extension FakeHost {
   func waitForEvents(_ count: Int) async throws {
-    for _ in 0..<500 where state.withLock({ $0.events.count < count }) { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(try await becomes { state.withLock { $0.events.count >= count } })
   }
 }

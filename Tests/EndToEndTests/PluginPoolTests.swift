@@ -18,7 +18,7 @@ import Testing
   }
 
   private static func until(_ condition: () async -> Bool) async throws {
-    while await !condition() { try await Task.sleep(for: .milliseconds(2)) }
+    #expect(try await becomes(condition))
   }
 
   @Test("many tasks share a few plugins, each of which has one borrower at a time") func shares() async throws {

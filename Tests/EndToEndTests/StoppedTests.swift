@@ -5,12 +5,6 @@ import Sandbox
 import TestSupport
 import Testing
 
-private func waitUntil(_ isSo: () -> Bool) -> Bool {
-  let deadline = ContinuousClock.now + .seconds(20)
-  while !isSo(), ContinuousClock.now < deadline { usleep(1000) }
-  return isSo()
-}
-
 /// Processes that stand still: a host that was stopped, or a fork server that doesn't answer.
 @Suite(.ownThreads, .serialized, .timeLimit(.minutes(3))) struct StoppedTests {
   /// The process that forks runners, below the one that stands in for it.
@@ -62,7 +56,7 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
     func stop() -> Bool {
       let tasks = "/proc/\(process.processIdentifier)/task"
       kill(process.processIdentifier, SIGSTOP)
-      return waitUntil {
+      return becomes {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
         return !threads.isEmpty && threads.allSatisfy { Self.isStopped("\(tasks)/\($0)") ?? false }
       }
@@ -91,12 +85,12 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
   /// Its plugins are stopped with it, and the time counts for none.
   @Test func aCallOutlastsAStoppedHost() throws {
     let command = try Command(Self.patient, ["--wall", "3s"], "answer")
-    let hasCalled = waitUntil { command.has("called") }
+    let hasCalled = becomes { command.has("called") }
     let deadline = ContinuousClock.now + .seconds(3)
     let below = Runners.descendants(of: command.process.processIdentifier)
-    let hasStopped = command.stop() && waitUntil { command.hasStopped(below) }
+    let hasStopped = command.stop() && becomes { command.hasStopped(below) }
     command.make("go")
-    let isLate = waitUntil { ContinuousClock.now > deadline }
+    let isLate = becomes { ContinuousClock.now > deadline }
     let answeredMeanwhile = command.has("answered")
     kill(command.process.processIdentifier, SIGCONT)
     let (text, status) = command.finish()
@@ -108,7 +102,7 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
   @Test("a call outlasts a machine that stood still for longer than it may take [H20]")
   func aCallOutlastsAStoppedMachine() throws {
     let command = try Command(Self.patient, ["--wall", "2s"], "answer")
-    let hasCalled = waitUntil { command.has("called") }
+    let hasCalled = becomes { command.has("called") }
     let host = command.process.processIdentifier
     let below = Runners.descendants(of: host)
     let deadline = ContinuousClock.now + .seconds(3)
@@ -117,7 +111,7 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
     let isStill = command.stop()
     for process in below { kill(process, SIGSTOP) }
     command.make("go")
-    let isLate = waitUntil { ContinuousClock.now > deadline }
+    let isLate = becomes { ContinuousClock.now > deadline }
     kill(host, SIGCONT)
     // A hundred looks, in which the others still stand.
     usleep(100_000)
@@ -149,13 +143,13 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
     try "version: 2\nprocesses: 2\n".write(toFile: policy, atomically: true, encoding: .utf8)
     defer { try? FileManager.default.removeItem(atPath: policy) }
     let command = try Command(Self.parent, ["--policy", policy], "answer")
-    let hasCalled = waitUntil { command.has("called") }
+    let hasCalled = becomes { command.has("called") }
     let host = command.process.processIdentifier
     let isStill = command.stop()
     // The runner and its child. A spare runner, which the host may have by now, has no plugin and isn't stopped.
     let runners = Runners.descendants(of: host).filter(Self.hasThePlugin)
     func standStill() -> Bool { runners.allSatisfy { command.hasStopped([$0]) || Self.waitsForItsHost($0) } }
-    let hasStopped = waitUntil { standStill() }
+    let hasStopped = becomes { standStill() }
     let looks = (0..<100).map { _ -> Bool in
       usleep(2000)
       return standStill()
@@ -199,11 +193,11 @@ private func waitUntil(_ isSo: () -> Bool) -> Bool {
   /// About 1 MiB each millisecond. Stopped with the host, or ended by the kernel, it never has much more than its limit.
   @Test func memoryHoldsWhileTheHostIsStopped() throws {
     let command = try Command(Self.greedy, ["--memory", "8MiB"], "grow")
-    let hasCalled = waitUntil { command.has("called") }
+    let hasCalled = becomes { command.has("called") }
     let below = Runners.descendants(of: command.process.processIdentifier)
     let isStill = command.stop()
     command.make("go")
-    let hasStopped = isStill && waitUntil { command.hasStopped(below, orEnded: true) }
+    let hasStopped = isStill && becomes { command.hasStopped(below, orEnded: true) }
     let used = below.map(Self.anonymousKibibytes).max() ?? 0
     kill(command.process.processIdentifier, SIGCONT)
     let (text, status) = command.finish()

@@ -33,7 +33,7 @@ import Testing
       try check("pidfd_open", "sleep") { ol_pidfd_open(sleeper, &number) }
       pidfd = OwnedDescriptor(taking: number)
       loop.submit { [loop, count] in try? alarm.watch(on: loop) { count.rang.add(1, ordering: .relaxed) } }
-      while !alarm.isWatched { usleep(100) }
+      guard becomes({ alarm.isWatched }) else { throw HostError.failed("the alarm isn't watched") }
       var runner = CallLane.RunnerHandles()
       runner.process = pidfd.number
       lane.open(after: 7, runner)
@@ -43,11 +43,6 @@ import Testing
     var rang: Int { count.rang.load(ordering: .relaxed) }
 
     func freeze() -> Bool { lane.freeze { _ = ol_pidfd_signal(pidfd.number, SIGSTOP) } }
-
-    func waitUntil(_ isSo: () -> Bool) -> Bool {
-      for _ in 0..<100_000 where !isSo() { usleep(100) }
-      return isSo()
-    }
 
     var isStopped: Bool {
       let status = try? Files.text(of: "/proc/\(process.processIdentifier)/status")
@@ -69,13 +64,13 @@ import Testing
     defer { world.end() }
     for round in 1...5 {
       #expect(world.freeze())
-      #expect(world.waitUntil { world.isStopped })
+      #expect(becomes { world.isStopped })
       world.lane.announce()
-      #expect(world.waitUntil { !world.isStopped })
+      #expect(becomes { !world.isStopped })
       // Nobody looks at it before the call was made: in its way they would be.
       #expect(world.rang == round - 1)
       world.lane.callFailed()
-      #expect(world.waitUntil { world.rang == round })
+      #expect(becomes { world.rang == round })
       #expect(world.lane.takeThaw() && !world.lane.takeThaw())
     }
   }
@@ -90,7 +85,7 @@ import Testing
     #expect(world.freeze())
     _ = world.lane.queue()
     world.lane.announce()
-    #expect(world.waitUntil { world.isStopped } && !world.lane.takeThaw())
+    #expect(becomes { world.isStopped } && !world.lane.takeThaw())
     world.lane.arrived()
     #expect(world.lane.leave()?.last == 7)
     world.lane.announce()

@@ -5,6 +5,7 @@ import Glibc
 import HostProtocol
 import LinuxSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RunnerKit
@@ -126,18 +127,13 @@ import Testing
     #expect(said == [false, true, false, false, true, true])
   }
 
-  private func waitUntil(_ isSo: () -> Bool) -> Bool {
-    for _ in 0..<200_000 where !isSo() { usleep(100) }
-    return isSo()
-  }
-
   /// A runner's thread that waits for the next question.
   private func waiting(_ body: (WaitingRunner) throws -> Void) throws {
     let runner = WaitingRunner(memory)
     let thread = Thread { runner.wait() }
     thread.start()
     try body(runner)
-    #expect(waitUntil { runner.taken != nil })
+    #expect(becomes { runner.taken != nil })
   }
 
   @Test("A runner that sleeps turns round for a question that was announced, and sleeps again where none comes")
@@ -145,18 +141,18 @@ import Testing
     let words = memory.words
     let waits = ol_runner_waits(words)
     try waiting { runner in
-      #expect(waitUntil { ol_region_load(waits) == UInt32(OL_WAITS_FOR_WORD) })
+      #expect(becomes { ol_region_load(waits) == UInt32(OL_WAITS_FOR_WORD) })
       for _ in 0..<20 {
         // From no processor that there is.
         ol_announce(words, .max, ol_region_load(ol_bell(words)) &+ 1)
         ol_region_store(waits, 99)
         ol_region_wake(ol_bell(words))
-        #expect(waitUntil { ol_region_load(waits) == UInt32(OL_WAITS_FOR_WORD) })
+        #expect(becomes { ol_region_load(waits) == UInt32(OL_WAITS_FOR_WORD) })
         #expect(runner.taken == nil)
       }
       ask(place: UInt32(OL_IN_WORDS), kind: 0, [], length: 0, function: 9)
       ol_region_wake(ol_bell(words))
-      #expect(waitUntil { runner.taken == 9 })
+      #expect(becomes { runner.taken == 9 })
     }
   }
 

@@ -60,7 +60,8 @@ enum StarvedFetch {
     try store.close()
     // The network thread lets go of its connections a moment later; its handle for waking it may have other numbers.
     var left = descriptors()
-    for _ in 0..<5000 where left.count > before.count {
+    let end = ContinuousClock.now + .seconds(10)
+    while left.count > before.count, ContinuousClock.now < end {
       usleep(2000)
       left = descriptors()
     }

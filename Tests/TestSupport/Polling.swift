@@ -1,0 +1,22 @@
+import Glibc
+
+/// Looks every millisecond until something is so, for at most `limit`: for what no event tells, as the state of another process.
+/// Whether it became so. Keeps its thread.
+public func becomes(within limit: Duration = .seconds(30), _ isSo: () throws -> Bool) rethrows -> Bool {
+  let end = ContinuousClock.now + limit
+  while try !isSo() {
+    guard ContinuousClock.now < end else { return false }
+    usleep(1000)
+  }
+  return true
+}
+
+/// As the other, for tests that leave their thread to others meanwhile.
+public func becomes(within limit: Duration = .seconds(30), _ isSo: () async throws -> Bool) async throws -> Bool {
+  let end = ContinuousClock.now + limit
+  while try await !isSo() {
+    guard ContinuousClock.now < end else { return false }
+    try await Task.sleep(for: .milliseconds(1))
+  }
+  return true
+}
