@@ -226,7 +226,8 @@ let package = Package(
     .testTarget(name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport"]),
     .testTarget(name: "SandboxTests", dependencies: ["Basics", "Sandbox", "StrictYAML", "TestSupport"]),
     .testTarget(
-      name: "RunnerKitTests", dependencies: ["Basics", "CLinux", "HostProtocol", "LinuxSystem", "RunnerKit", "TestSupport"]),
+      name: "RunnerKitTests",
+      dependencies: ["Basics", "CLinux", "HostProtocol", "LinuxSystem", "RunnerKit", "TestSupport"]),
     .testTarget(
       name: "PluginHostTests",
       dependencies: [

@@ -58,7 +58,9 @@ package enum SafeFileName {
   private static func shortened(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
     func count(_ part: ArraySlice<Unicode.Scalar>) -> Int { part.reduce(0) { $0 + UTF8.width($1) } }
     let dot = scalars.lastIndex(of: ".") ?? scalars.endIndex
-    var end = scalars[dot...]
+    // Of two parts where an archive is compressed: .tar.gz.
+    let isArchive = scalars[..<dot].suffix(4).elementsEqual(".tar".unicodeScalars)
+    var end = scalars[(isArchive ? dot - 4 : dot)...]
     if count(end) > longestExtension { end = [] }
     guard count(scalars) > longest else { return String(String.UnicodeScalarView(scalars)) }
     var room = longest - count(end)

@@ -95,7 +95,11 @@ struct Outrider: AsyncParsableCommand {
       Exit.leave(0)
     } catch {
       let status = exitCode(for: error)
-      guard status != .success else { exit(withError: error) }
+      guard status != .success else {
+        // Help and scripts for completion: results as any others.
+        Output.line(fullMessage(for: error))
+        Exit.leave(0)
+      }
       Output.jsonFailure(status.rawValue, message(for: error))
       for line in fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false) {
         Output.note(Printable.text(line, limit: 1000))

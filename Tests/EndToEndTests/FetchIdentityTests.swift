@@ -73,6 +73,18 @@ import Testing
       #expect(!result.errors.contains("routines") && !result.errors.contains("none was given"), "\(result.errors)")
     }
 
+    // What was named counts for more than the environment.
+    let other = try #require(stranger.path)
+    for (file, arguments, status, message) in [
+      (facts.ca, [], 1, "client certificate"), (other, ["--cacert", facts.ca], 1, "client certificate"),
+      (other, [], 1, "--cacert"), ("", ["--cacert", facts.ca], 1, "client certificate"),
+      ("/nonexistent.pem", [], 66, "SSL_CERT_FILE, /nonexistent.pem: isn't a file"),
+      ("\(folder)/served/a", [], 66, "SSL_CERT_FILE, \(folder)/served/a: there is no certificate"),
+    ] as [(String, [String], Int32, String)] {
+      let result = try Workspace.run(Array(base.dropLast(2)) + arguments, environment: ["SSL_CERT_FILE": file])
+      #expect(result.status == status && result.errors.contains(message), "\(file) \(arguments): \(result.errors)")
+    }
+
     let without = try Workspace.run(base)
     #expect(without.status == 1 && without.errors.contains("client certificate"), "\(without.errors)")
     // One file may have both.

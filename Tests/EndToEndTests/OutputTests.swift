@@ -18,6 +18,16 @@ import Testing
     #expect(finished.errors.contains("write standard output"), "\(finished.errors)")
   }
 
+  @Test("help, a version and a script for completion that a full disk doesn't take end with a status of their own")
+  func saysThatHelpWasLost() throws {
+    for words in ["--help", "help fetch", "fetch --help", "--version", "--generate-completion-script bash"] {
+      let finished = try Self.shell("$O \(words) >/dev/full")
+      #expect(finished.status == 74 && finished.errors.contains("write standard output"), "\(words): \(finished)")
+      // As the parser would have printed it.
+      #expect(try Self.shell("$O \(words)").output.hasSuffix("\n"))
+    }
+  }
+
   /// A chunk list that a full disk has cut would be believed, and a wait that isn't read explains nothing.
   @Test(arguments: [">/dev/full", ">&-"])
   func saysThatAListOrAReasonWasLost(_ redirection: String) throws {

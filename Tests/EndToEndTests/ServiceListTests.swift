@@ -12,7 +12,8 @@ import Testing
 
   /// A service that has one of everything.
   static func service(
-    apps: [AppSummary] = [.sample()], runs: [RunSummary] = [.sample()]
+    apps: [AppSummary] = [.sample()], runs: [RunSummary] = [.sample()],
+    settings: SettingsSummary = SettingsSummary(memoryBytes: 16 << 20)
   ) throws -> ScriptedService {
     try ScriptedService { peer, id, request in
       switch request {
@@ -32,7 +33,7 @@ import Testing
             ExplanationSummary(
               kind: "app", subject: subject, code: "gate", data: ["left": "2"], message: "it is being installed",
               since: "2026-11-22T10:00:00.000Z", remedy: "its essential downloads")))
-      case .settings: peer.reply(id, .settings(SettingsSummary(memoryBytes: 16 << 20)))
+      case .settings: peer.reply(id, .settings(settings))
       case .status:
         peer.reply(
           id,
@@ -125,6 +126,20 @@ import Testing
     ] {
       let end = try Self.run(service, ["settings", "set"] + wrong)
       #expect(end.status == 64 && end.errors.contains(sentence), "\(wrong): \(end)")
+    }
+  }
+
+  @Test("settings of an app are shown once it is installed, or has some of its own")
+  func settingsOfAnApp() throws {
+    var own = SettingsSummary.App()
+    own.memoryBytes = 1 << 20
+    let service = try Self.service(settings: SettingsSummary(apps: ["later": own]))
+    for words in [["settings"], ["settings", "show"], ["settings", "get", "memoryBytes"]] {
+      #expect(try Self.run(service, words + ["--app", "com.example.sessions"]).status == 0)
+      #expect(try Self.run(service, words + ["--app", "later"]).output.contains("1048576"))
+      let end = try Self.run(service, words + ["--app", "com.example.session"])
+      #expect(end.status == 66 && end.errors.contains("no app com.example.session is installed"), "\(end)")
+      #expect(end.output.isEmpty)
     }
   }
 

@@ -70,8 +70,15 @@ final class DownloadTable {
     do { return try transfers.record(key) == nil } catch { return false }
   }
 
-  /// By unique identifier, in either case, or by the identifier of one alone.
   func find(_ download: String) throws(ServiceFailure) -> (app: String, unique: String) {
+    guard let found = try look(for: download) else {
+      throw .command(66, "there is no download \(Printable.text(download))", remedy: "'outrider downloads' lists them")
+    }
+    return found
+  }
+
+  /// By unique identifier, in either case, or by the identifier of one alone.
+  func look(for download: String) throws(ServiceFailure) -> (app: String, unique: String)? {
     let wanted = download.uppercased()
     for (app, all) in byApp where all[download] != nil || all[wanted] != nil {
       return (app, all[download] != nil ? download : wanted)
@@ -84,9 +91,6 @@ final class DownloadTable {
         64, "\(named.count) downloads are called \(Printable.text(download))",
         remedy: "name one by its unique identifier, which 'outrider downloads' shows")
     }
-    guard let found = named.first else {
-      throw .command(66, "there is no download \(Printable.text(download))", remedy: "'outrider downloads' lists them")
-    }
-    return found
+    return named.first
   }
 }

@@ -21,8 +21,11 @@ final class Explanations {
   /// `subject`: an app, or a download.
   func explain(_ subject: String) async throws(ServiceFailure) -> ExplanationSummary {
     if let machines = decider.core.apps[subject] { return explain(subject, machines) }
-    let (app, unique) = try downloads.find(subject)
-    guard let scheduled = downloads[app]?[unique] else { throw .command(66, "there is no download \(subject)") }
+    guard let (app, unique) = try downloads.look(for: subject), let scheduled = downloads[app]?[unique] else {
+      throw .command(
+        66, "no app and no download is called \(Printable.text(subject))",
+        remedy: "'outrider apps' and 'outrider downloads' list them")
+    }
     if let failure = scheduled.failure {
       return ExplanationSummary(
         kind: "download", subject: subject, code: "failed",

@@ -1,3 +1,4 @@
+internal import AssetModel
 internal import Basics
 
 /// The status and fields of one answer (RFC 9110, 6). Names are lower case; values are as they came.
@@ -63,9 +64,11 @@ struct ResponseHead: Sendable, Equatable {
     let lengths = values("content-length")
     guard let first = lengths.first else { return .none }
     guard lengths.allSatisfy({ $0 == first }) else {
-      return .contradicting("\(lengths.count) different Content-Length fields")
+      return .contradicting("\(lengths.count) Content-Length fields that differ")
     }
-    guard let value = Decimal.value(first) else { return .contradicting("a Content-Length that is no number") }
+    guard let value = Decimal.value(first) else {
+      return .contradicting("its Content-Length isn't one number (\(Printable.text(first, limit: 40)))")
+    }
     if !values("transfer-encoding").isEmpty {
       return .contradicting("a Content-Length together with Transfer-Encoding")
     }

@@ -95,7 +95,7 @@ enum ResumePolicy {
     _ job: JobRecord, offset: Int64, ask: Ask, head: ResponseHead, finalURL: String, isRepeated: Bool = false
   ) -> Decision {
     if case .contradicting(let what) = head.contentLength {
-      return .again(.whole, .server("its lengths contradict each other: \(what)"))
+      return .again(.whole, .server("what it says about its length can't be relied on: \(what)"))
     }
     if case .other(let coding) = head.transferCoding {
       return .fail(

@@ -8,6 +8,9 @@ enum DestinationProblem {
     let path = Printable.text(directory)
     switch error.code {
     case EACCES: return "\(path): this user may not write there"
+    // Of filesystems that take no files, as /proc.
+    case ENOENT where Files.isFolder(directory) == true:
+      return "\(path): no files can be made there"
     case ENOENT: return "\(path): there is no such directory"
     case ENOTDIR: return "\(path), or its \(StagingFolder.common), isn't a directory"
     case EXDEV: return "\(path): another mount is on the way there, and none is crossed"

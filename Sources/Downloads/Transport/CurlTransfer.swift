@@ -314,8 +314,8 @@ final class CurlTransfer {
       end.problem = .aborted
     } else if let refusal {
       end.problem = .refusedAddress(refusal)
-    } else if verdict == nil, Self.isEndlessLine(result) {
-      client()?.transfer(id, sentHostileHead: .tooLarge(bytes: 64 << 10), overHTTP2: reader.isHTTP2)
+    } else if verdict == nil, let failure = Self.headFailure(result) {
+      client()?.transfer(id, sentHostileHead: failure, overHTTP2: reader.isHTTP2)
       end.problem = .aborted
     } else {
       end.problem = diagnosis(result, end.message) ?? Self.problem(result, end.message)
@@ -336,8 +336,12 @@ final class CurlTransfer {
       code, message: message, verification: verification, showedCertificate: request.clientCertificate != nil)
   }
 
-  /// A field that libcurl gives up on before it hands it over (100 KB): CURLE_TOO_LARGE, before 8.6 CURLE_OUT_OF_MEMORY.
-  private static func isEndlessLine(_ code: CURLcode) -> Bool { code == CURLE_OUT_OF_MEMORY || code.rawValue == 100 }
+  /// What libcurl gives up on before it hands the line over.
+  private static func headFailure(_ code: CURLcode) -> HeadFailure? {
+    // CURLE_TOO_LARGE: a field of 100 KB; before 8.6 CURLE_OUT_OF_MEMORY.
+    if code == CURLE_OUT_OF_MEMORY || code.rawValue == 100 { return .tooLarge(bytes: ResponseHeadReader.maxBytes) }
+    return code == CURLE_BAD_FUNCTION_ARGUMENT ? .malformed("its first field begins with a blank") : nil
+  }
 
   /// libcurl repeats such a request by itself, but on any connection that it has, and up to five times.
   private static func isGoingAway(_ code: CURLcode, _ detail: String) -> Bool {

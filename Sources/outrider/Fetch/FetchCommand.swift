@@ -35,7 +35,8 @@ struct FetchCommand: AsyncParsableCommand {
         70   too few threads, open files or memory are allowed
         73   the state folder can't be used, or --to can't be made
         74   standard output didn't take the result
-        75   stopped with work left that the same command resumes, as by --max-time
+        75   work is left that the same command resumes, as after --max-time
+        75   another command has the state folder that was named
         130  interrupted, likewise resumable
       """)
 

@@ -119,7 +119,9 @@ struct FetchRequestOptions: ParsableArguments {
       "Its private key (PEM, no passphrase), if it isn't in the same file.", valueName: "file"), completion: .file())
   var key: String?
   @Option(
-    help: ArgumentHelp("A PEM file with further certificate authorities.", valueName: "file"), completion: .file())
+    help: ArgumentHelp(
+      "A PEM file with further certificate authorities; without it, that of the environment's SSL_CERT_FILE.",
+      valueName: "file"), completion: .file())
   var cacert: String?
   @Flag(help: "Addresses of private networks may be reached, too.") var allowPrivate = false
 

@@ -18,11 +18,10 @@ enum FetchOptions {
     hosts.allowsAnyPort = true
     hosts.allowsAddressLiterals = true
     var transport = TransportOptions(addresses: addresses, hosts: hosts)
-    if let path = command.requests.cacert { try checkAuthorities(path) }
-    transport.authorityFile = command.requests.cacert
     transport.userAgent = try userAgent(command.requests.userAgent)
     if let limit = command.pace.connectLimit { transport.connectTimeout = limit }
     let environment = ProcessInfo.processInfo.environment
+    transport.authorityFile = try authorities(command.requests.cacert, environment)
     let proxy = try proxy(environment, schemes: schemes)
     transport.proxy = proxy?.url
     transport.noProxy = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
@@ -111,13 +110,18 @@ enum FetchOptions {
 
   private static let proxySchemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
-  private static func checkAuthorities(_ path: String) throws {
+  /// The file that was named, or the environment's (SSL_CERT_FILE, as OpenSSL and curl have it).
+  private static func authorities(_ named: String?, _ environment: [String: String]) throws -> String? {
+    let variable = "SSL_CERT_FILE"
+    guard let path = named ?? environment[variable].flatMap({ $0.isEmpty ? nil : $0 }) else { return nil }
+    let place = named == nil ? "the environment's \(variable), \(path)" : "--cacert \(path)"
     guard let identity = try? Files.identity(of: path), identity.isRegularFile,
       let text = try? Files.text(of: path, limit: 16 << 20)
-    else { throw Failure(66, "--cacert \(path): isn't a file that can be read") }
+    else { throw Failure(66, "\(place): isn't a file that can be read") }
     guard holdsCertificate(text) else {
-      throw Failure(66, "--cacert \(path): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
+      throw Failure(66, "\(place): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
     }
+    return path
   }
 
   /// Whether a block of textual encoding (RFC 7468) begins as certificates do, with a DER sequence.

@@ -124,9 +124,11 @@ struct ServiceOperator: Sendable {
     return status
   }
 
-  func settings() async throws -> SettingsSummary {
+  /// - Parameter app: One that they are read for. They may have been set before it is installed; of another, a name may be misspelt.
+  func settings(readFor app: String? = nil) async throws -> SettingsSummary {
     let reply = try await ask(.settings)
     guard case .settings(let settings) = reply else { throw Self.unexpected(reply) }
+    if let app, settings.apps[app] == nil { _ = try await self.app(app) }
     return settings
   }
 }

@@ -54,7 +54,7 @@ struct SettingsShowCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      let settings = try await ServiceOperator.connect(try service.place()).settings()
+      let settings = try await ServiceOperator.connect(try service.place()).settings(readFor: app)
       if json {
         // The whole shape for all apps, what is set for one.
         if let app { try Output.json(settings.apps[app] ?? .init()) } else { try Output.json(settings) }
@@ -99,7 +99,7 @@ struct SettingsGetCommand: AsyncParsableCommand {
 
   func run() async {
     do {
-      let settings = try await ServiceOperator.connect(try service.place()).settings()
+      let settings = try await ServiceOperator.connect(try service.place()).settings(readFor: app)
       let own = app.flatMap { key.value(settings, app: $0) }
       let value = own ?? key.value(settings)
       if json { try Output.json([key.rawValue: value]) } else { Output.line(value.text) }

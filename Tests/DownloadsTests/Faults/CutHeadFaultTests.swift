@@ -94,6 +94,14 @@ import Testing
     #expect(trial.failure == .noProgress && trial.requests.count == 6, "\(trial.end)")
   }
 
+  @Test("a head whose first field begins with a blank is refused by what is wrong with it (F-14)")
+  func continuedStatusLine() async throws {
+    let trial = try await Trial.run { _, _ in
+      .raw("HTTP/1.1 200 OK\r\n X-A: b\r\nContent-Length: \(Trial.size)\r\n\r\n")
+    }
+    #expect(trial.failure == .hostileResponse && "\(trial.end)".contains("begins with a blank"), "\(trial.end)")
+  }
+
   @Test("F-37 a proxy's answer ends within its head: its failure, and no attempt") func tunnel() async throws {
     for cut in ["HTTP/1.1 200", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nVia: x\r\n", "HTTP/1.1 502 Bad Gateway\r\n"]
     {

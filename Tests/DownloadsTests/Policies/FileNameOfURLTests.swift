@@ -37,6 +37,7 @@ import Testing
   @Test func longNamesKeepTheirExtension() throws {
     let long = String(repeating: "a", count: 300)
     #expect(try Self.name("/\(long).tar") == String(repeating: "a", count: 196) + ".tar")
+    #expect(try Self.name("/\(long).tar.gz") == String(repeating: "a", count: 193) + ".tar.gz")
     #expect(try Self.name("/\(long)") == String(repeating: "a", count: 200))
     #expect(try Self.name("/x.\(long)") == "x." + String(repeating: "a", count: 198))
     // One character of many scalars is cut within.

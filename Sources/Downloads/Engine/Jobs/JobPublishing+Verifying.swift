@@ -64,6 +64,13 @@ extension JobPublishing {
     return true
   }
 
+  private static func wrongDigest(of job: ActiveJob, _ difference: String) -> String {
+    // The digest may well be right, and of the file as it is without it.
+    let coding = job.record.partial?.entity.coding.map { Printable.text($0, limit: 40) }
+    let sent = coding.map { "; the server sent it in the coding \($0)" } ?? ""
+    return "the file's digest is wrong (\(difference)\(sent))"
+  }
+
   /// What is there may be a beginning, and the rest can be asked for. A server that sends the same number of bytes again, from the
   /// start, has sent all that it has.
   private func mismatchedWithoutLength(_ job: ActiveJob, _ difference: String) {
@@ -72,7 +79,7 @@ extension JobPublishing {
       return endings.fail(
         job,
         TransferFailure(
-          .digestMismatch, detail: "the file's digest is wrong (\(difference)), also when it is fetched again"))
+          .digestMismatch, detail: "\(Self.wrongDigest(of: job, difference)), also when it is fetched again"))
     }
     let isFirst = job.file.evidence.unprovedLength == nil
     job.file.evidence.unprovedLength = length
@@ -124,7 +131,7 @@ extension JobPublishing {
           .digestMismatch,
           detail: "all its chunks are right, but not its digest (\(difference)): the chunk list is of another file"))
     case .success(false):
-      if mismatched(job, "the file's digest is wrong (\(difference))") { return }
+      if mismatched(job, Self.wrongDigest(of: job, difference)) { return }
       job.file.evidence.mismatched = MismatchedDigests(job)
       endings.startAfresh(job, reason: "its digest was wrong")
       endings.reopen(job)
