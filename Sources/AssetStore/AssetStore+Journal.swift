@@ -89,10 +89,15 @@ extension AssetStore: DownloadJournal {
   }
 
   /// The newest job of each identifier that has one, with the identifier's place in the sequence.
-  package func newestJobs(app: String, identifiers: some Sequence<String>, _ body: (Int, JobRecord) -> Void) throws {
+  ///
+  /// - Parameter passesOverFailures: Whether failed and cancelled ones don't count: what an earlier one finished is still there.
+  package func newestJobs(
+    app: String, identifiers: some Sequence<String>, passesOverFailures: Bool = false, _ body: (Int, JobRecord) -> Void
+  ) throws {
     try database.read { database in
+      let states = passesOverFailures ? "AND state < \(JobRow.State.failed.rawValue)" : ""
       let row = try database.query(
-        "SELECT \(JobRow.columns) FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
+        "SELECT \(JobRow.columns) FROM jobs WHERE app = ? AND identifier = ? \(states) ORDER BY id DESC LIMIT 1")
       let app = Array(app.utf8)
       for (index, identifier) in identifiers.enumerated() {
         row.again()

@@ -65,6 +65,20 @@ import Testing
       more.compactMap { if case .startContentRun(_, let run, _, _, _) = $0 { run } else { nil } }.first)
   }
 
+  @Test("A run that was granted to an app that has gone since gives its turn back, so that others are woken [B10]")
+  func runOfRemovedApp() throws {
+    var core = Self.core()
+    let install = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    let run = try Self.ask(&core, install)
+    #expect(core.planner.runs.count == 1)
+    _ = core.handle(.app("a", .lifecycle(.removalRequested)), now: .start)
+    _ = core.handle(.app("a", .lifecycle(.removed)), now: .start)
+    #expect(core.apps["a"] == nil)
+    // It was to begin after that.
+    _ = core.handle(.app("a", .runEnded(run: run, end: .hostFailed)), now: .start)
+    #expect(core.planner.runs.isEmpty)
+  }
+
   private static func transfers(_ actions: [Action]) -> [String] {
     actions.compactMap {
       if case .addTransfer(_, let download, _, _, false, _) = $0 { download.uniqueIdentifier } else { nil }

@@ -1,6 +1,7 @@
 import AssetModel
 import AssetStore
 import Foundation
+import Glibc
 import LinuxSystem
 import Testing
 
@@ -160,6 +161,27 @@ import Testing
     #expect(try await bench.harness.end(of: next, in: events).isFinished)
     #expect(bench.origin.requests.count == requests && bench.harness.contents() == Trial.bytes)
     #expect(try bench.store.job(id)?.leftover == nil)
+    try await bench.close()
+    #expect(bench.harness.staged.isEmpty)
+  }
+
+  @Test(
+    "a name that the file may not get costs no byte either, and the next request asks for none",
+    arguments: [EPERM, EISDIR])
+  func nameIsRefused(code: Int32) async throws {
+    let bench = try Bench(files: FaultyFiles(.rename, 1, code))
+    for round in 1...2 {
+      let events = bench.harness.engine.events
+      let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+      let end = try await bench.harness.end(of: id, in: events)
+      if round == 1 {
+        #expect(end.failure?.errno == code && end.failure?.keptBytes == Int64(Trial.size), "\(end)")
+        #expect(end.failure?.detail.contains("can't get its place") == true, "\(end)")
+      } else {
+        #expect(end.isFinished && bench.harness.contents() == Trial.bytes, "\(end)")
+      }
+      #expect(bench.origin.requests.count == 1, "round \(round)")
+    }
     try await bench.close()
     #expect(bench.harness.staged.isEmpty)
   }

@@ -76,6 +76,42 @@ import Testing
     #expect(try place.fetch(url).status == 0 && place.origin.requests.count == 5, "without the option it isn't asked")
   }
 
+  @Test("one failure doesn't make the file that is there unknown", arguments: [[], ["--content-disposition"]])
+  func failedOnce(options: [String]) throws {
+    let versions = Versions()
+    let status = Mutex(200)
+    let place = try Place { configuration in
+      versions.configure(&configuration)
+      let usual = configuration.handler
+      configuration.handler = { request, nth in
+        let status = status.withLock { $0 }
+        if status != 200 { return .with { $0.status = status } }
+        var reply = usual?(request, nth)
+        reply?.setHeaders = [HeaderField("Content-Disposition", "attachment; filename=\"other.txt\"")]
+        return reply
+      }
+    }
+    func fetch(_ words: String...) throws -> Workspace.Finished {
+      try Workspace.run(["fetch"] + place.base + words + options)
+    }
+    let (url, name) = (place.origin.url("/v.txt"), options.isEmpty ? "v.txt" : "other.txt")
+    #expect(try fetch(url).status == 0 && place.data(name) == Data("first".utf8))
+    for code in [404, 503] {
+      status.withLock { $0 = code }
+      #expect(try fetch(url, "--if-changed", "--foreground", "--retry", "0").status == 1)
+      status.withLock { $0 = 200 }
+      let count = place.origin.requests.count
+      let again = try fetch(url)
+      #expect(again.status == 0 && place.origin.requests.count == count, "it is there: \(again)")
+      let same = try fetch(url, "--if-changed", "--json")
+      #expect(same.status == 0 && same.output.contains(#""unchanged":true"#), "\(same)")
+    }
+    versions.current.withLock { $0 = 2 }
+    let changed = try fetch(url, "--if-changed")
+    #expect(changed.status == 0 && place.data(name) == Data("the second".utf8), "\(changed)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder).filter { $0.hasSuffix(".txt") } == [name])
+  }
+
   @Test func aFileThatWasChangedIsNotReplacedUnasked() throws {
     let versions = Versions()
     let place = try Place(versions.configure)

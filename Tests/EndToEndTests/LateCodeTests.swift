@@ -208,6 +208,70 @@ import Testing
     #expect(try await value(scene, scene.policy([]), "load", "x").0 == -1)
   }
 
+  @Test("no plugin is loaded that could write to its own code", arguments: ["container", "folder", "file", "link"])
+  func ownCode(way: String) async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let library = "\(scene.plugin)/loader.so"
+    let host = try Workspace.host()
+    defer { host.stop() }
+    var (policy, options) = (Policy(), PluginHost.LoadOptions())
+    switch way {
+    case "container": options.container = scene.plugin
+    case "folder": policy.write = [(scene.plugin as NSString).deletingLastPathComponent]
+    case "file": policy.write = [library]
+    default:
+      try FileManager.default.linkItem(atPath: library, toPath: "\(scene.data)/other.so")
+      policy.write = ["\(scene.data)/other.so"]
+    }
+    await #expect {
+      try await host.load(library, policy: policy, options: options)
+    } throws: { "\($0)".contains("could change its own code") }
+    // The narrower grant holds.
+    guard way == "folder" else { return }
+    policy.read = [scene.plugin]
+    let plugin = try await host.load(library, policy: policy)
+    #expect(try await plugin.call("writable", "i32(cstring)", .text(library)).int32 != 0)
+    _ = await plugin.end()
+  }
+
+  @Test("a file that a plugin could write to alone is never code later, nor is a folder that holds what is")
+  func writtenFile() async throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let file = "\(scene.data)/late.so"
+    var writing = Policy()
+    writing.write = [file]
+    _ = try await value(scene, writing, "writable", file)
+    for libraries in [file, scene.data] {
+      await #expect {
+        try await Workspace.host().load("\(scene.plugin)/loader.so", policy: scene.policy([libraries]))
+      } throws: { "\($0)".contains("plugins may write to") }
+    }
+    let deep = "\(scene.libraries)/a/b"
+    try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
+    #expect(try await value(scene, scene.policy([scene.libraries]), "load", "\(scene.libraries)/late.so").0 == 42)
+    writing.write = [deep]
+    _ = try await value(scene, writing, "writable", file)
+    await #expect {
+      try await Workspace.host().load("\(scene.plugin)/loader.so", policy: scene.policy([scene.libraries]))
+    } throws: { "\($0)".contains("holds \(deep)") }
+  }
+
+  @Test("folders of others that every user may write to are granted to nobody who can't mark them")
+  func unmarkable() throws {
+    let scene = try Scene()
+    defer { scene.remove() }
+    let policy = "\(scene.data)/policy.yaml"
+    try "version: 2\nfiles:\n  write: [/var/tmp]\n".write(toFile: policy, atomically: true, encoding: .utf8)
+    let command = [Workspace.outrider, "call", "libc.so.6", "abs", "i32(i32)", "-5", "--policy", policy]
+    let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    let words = geteuid() == 0 ? user + command : command
+    let end = try Workspace.run(
+      words.dropFirst().map { $0 }, program: geteuid() == 0 ? "/usr/bin/setpriv" : words[0])
+    #expect(end.status == 64 && end.errors.contains("can't be marked as a plugin's"), "\(end)")
+  }
+
   @Test(
     "code that is granted to be read alone is in the report where other code may be mapped, and recording grants it")
   func readAlone() async throws {

@@ -145,12 +145,13 @@ struct ServiceCore: Sendable, Equatable {
     conditionsChanged()
   }
 
-  /// For an app that is gone: pending calls get an answer.
+  /// For an app that is gone: pending calls get an answer, and a run that was granted before gives its turn back.
   private mutating func orphaned(_ app: String, _ event: AppEvent) {
     switch event {
     case .schedule(let call, _, _), .startForeground(let call, _, _, _), .registry(.schedule(let call, _, _)),
       .registry(.cancel(let call, _, _, _, _)), .registry(.pause(let call, _)), .registry(.resume(let call, _)):
       act(.reply(call: call, result: .failure(.framework(55, "the app \(app) isn't installed"))))
+    case .runEnded(let run, let end): tellPlanner(.ended(run: run, runtime: .zero, end: end))
     default: break
     }
   }

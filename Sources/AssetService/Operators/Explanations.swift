@@ -63,6 +63,12 @@ final class Explanations {
   private func explain(_ app: String, _ machines: AppMachines) -> ExplanationSummary {
     func time(_ instant: Instant?) -> String? { instant.map { Timestamp.text(wall: decider.clock.wall(of: $0)) } }
     let gate = machines.lifecycle.gate
+    if machines.lifecycle.phase == .removing {
+      return ExplanationSummary(
+        kind: "app", subject: app, code: "removing", data: ["downloads": "\(downloads[app]?.count ?? 0)"],
+        message: Words.gate(gate.reason), since: time(gate.since),
+        remedy: "nothing has to be done: its downloads are ended one after the other")
+    }
     if gate.isClosed {
       let stage = machines.lifecycle.active?.stage
       return ExplanationSummary(

@@ -98,7 +98,9 @@ final class OperatorCommands {
   // MARK: Apps
 
   private func install(_ installation: Installation) async throws(ServiceFailure) -> Reply {
-    let app = try await catalog.prepare(installation, installed: Set(decider.core.apps.keys))
+    let leaving = decider.core.apps.filter { $0.value.lifecycle.phase == .removing }
+    let app = try await catalog.prepare(
+      installation, installed: Set(decider.core.apps.keys), leaving: Set(leaving.keys))
     let identifier = app.description.identifier
     let isThere = decider.core.apps[identifier] != nil
     catalog.remember(app)

@@ -87,8 +87,10 @@ final class AppCatalog {
     bundles.drop(Array((placed.removeValue(forKey: app) ?? [:]).values))
   }
 
-  /// A bundle that is to be installed, checked, beside the version that counts.
-  func prepare(_ installation: Installation, installed: Set<String>) async throws(ServiceFailure) -> PlacedApp {
+  /// A bundle that is to be installed, checked, beside the version that counts. `leaving`: apps that are being removed, whose end would take the new version away, too.
+  func prepare(
+    _ installation: Installation, installed: Set<String>, leaving: Set<String> = []
+  ) async throws(ServiceFailure) -> PlacedApp {
     do {
       let installed = installation.mustExist ? installed : nil
       return try await Task.detached { [bundles] in
@@ -97,6 +99,11 @@ final class AppCatalog {
         if let installed, !installed.contains(identifier) {
           throw ServiceFailure.command(
             66, "the app \(identifier) isn't installed, so it can't be updated", remedy: "outrider install")
+        }
+        if leaving.contains(identifier) {
+          throw ServiceFailure.command(
+            75, "the app \(identifier) is still being removed",
+            remedy: "install it once 'outrider apps' doesn't list it any more")
         }
         return try bundles.prepare(staged, sharing: Set(installation.sharedGroups))
       }.value

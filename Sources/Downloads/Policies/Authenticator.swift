@@ -8,6 +8,8 @@ struct Authenticator {
     var challenge: AuthenticationChallenge
     /// The scheme that an answer is used with; nil: it is about trust, or about a client certificate.
     var scheme: Challenge?
+    /// Weaker ones that were offered beside it, the strongest first: a password goes to the first that takes one, a token likewise.
+    var alternatives: [Challenge] = []
     /// The leaf key that would be trusted.
     var key: String?
     /// What follows if there is no client certificate.
@@ -86,15 +88,15 @@ struct Authenticator {
       return .fail(TransferFailure(.challenge, status: head.status, hop: request.hop, cause: .credential(demand)))
     }
     let offered = Challenge.parse(head.values(isProxy ? "proxy-authenticate" : "www-authenticate"))
-    guard let best = offered.filter(Authorization.isSupported).max(by: { $0.strength < $1.strength }) else {
-      return fail(nil, .unanswered)
-    }
+    let supported = offered.filter(Authorization.isSupported)
+    guard let best = supported.max(by: { $0.strength < $1.strength }) else { return fail(nil, .unanswered) }
     if let strongest, best.strength < strongest {
       return fail(best.scheme, .weaker(than: strongest.scheme))
     }
     strongest = best.strength
     // A credential was given for a realm: for another one it is asked for anew.
-    if staleNonces < Self.maxStaleNonces, let session = sessions[origin]?.renewed(by: best) {
+    let renewed = supported.lazy.compactMap { [sessions] in sessions[origin]?.renewed(by: $0) }.first
+    if staleNonces < Self.maxStaleNonces, let session = renewed {
       // An old nonce isn't a refusal, and counts for itself.
       staleNonces += 1
       sessions[origin] = session
@@ -109,7 +111,9 @@ struct Authenticator {
     }
     let kind = AuthenticationChallenge.Kind.credentials(
       scheme: best.scheme.rawValue, realm: best.realm, isProxy: isProxy)
-    return .ask(Question(challenge: challenge(kind, origin, request, refusals), scheme: best))
+    let alternatives = supported.filter { $0.strength < best.strength }.sorted { $1.strength < $0.strength }
+    return .ask(
+      Question(challenge: challenge(kind, origin, request, refusals), scheme: best, alternatives: alternatives))
   }
 
   private func challenge(
@@ -152,8 +156,11 @@ struct Authenticator {
     }
     switch (answer, question.scheme, question.key) {
     case (.credential(let user, let password), let scheme?, _):
-      sessions[origin] = Authorization.Session(scheme, .password(user: user, password: password))
-    case (.bearer(let token), let scheme?, _): sessions[origin] = Authorization.Session(scheme, .token(token))
+      let scheme = ([scheme] + question.alternatives).first { $0.scheme != .bearer }
+      sessions[origin] = scheme.flatMap { Authorization.Session($0, .password(user: user, password: password)) }
+    case (.bearer(let token), let scheme?, _):
+      let scheme = ([scheme] + question.alternatives).first { $0.scheme == .bearer }
+      sessions[origin] = scheme.flatMap { Authorization.Session($0, .token(token)) }
     case (.trustShownKey, nil, let key?):
       trustedKeys[host] = key
       return .again

@@ -47,6 +47,11 @@ enum ResumePolicy {
   /// Whether digests say in the end that the file is the one that is meant.
   static func isIdentified(_ job: JobRecord) -> Bool { knownDigest(job) != nil || job.specification.chunks != nil }
 
+  /// Whether anything tells what is there from another version's bytes, so that another request goes on from it.
+  static func canGoOn(_ job: JobRecord) -> Bool {
+    isIdentified(job) || (job.partial?.entity.strongTag ?? job.partial?.entity.lastModified) != nil
+  }
+
   /// Bytes before the end of what is there that are asked for again and compared, where no digest checks the file: some
   /// servers give the same validator to other bytes (a file replaced within a second by one as long).
   static let comparedLength: Int64 = 64 << 10
@@ -295,6 +300,10 @@ enum ResumePolicy {
           .digestMismatch, status: head.status,
           detail: "the server says that it has another file: \(wanted.algorithm.rawValue) is \(told.hex), expected was "
             + wanted.hex))
+    }
+    // Not all of it, whatever the status says.
+    if let range = range(of: head), range.first != 0 || range.total.map({ $0 != range.last + 1 }) ?? false {
+      return .again(.whole, .server("200 with bytes \(range.first) to \(range.last) of the file alone"))
     }
     let kept = job.partial?.entity
     if let kept, isSamePlace(kept.finalURL, entity.finalURL) || isIdentified(job), isSameVersion(kept, entity),

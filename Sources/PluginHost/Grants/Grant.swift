@@ -21,8 +21,8 @@ struct Grant {
   /// Whether plugins, of this run or an earlier one, may have written it.
   var isPlugins = false
 
-  /// What a policy grants has to be there: a grant that is none would be found out by the plugin. `writable`: folders that
-  /// plugins of this run may write to.
+  /// What a policy grants has to be there: a grant that is none would be found out by the plugin. `writable`: what plugins
+  /// of this run may write to.
   static func all(
     of policy: Policy, writable: [FileIdentity], machine: Machine
   ) throws(HostError) -> [Grant] {
@@ -76,9 +76,10 @@ struct Grant {
       if key == "write", let rejectionReason = MachineFolder.rejectionReason(forWriting: named.path) {
         throw .usage("\(subject), \(rejectionReason)")
       }
-      if key == "write", identity.isDirectory { try named.mark() }
+      if key == "write" { try named.mark() }
       if key == "execute", named.isPlugins {
-        throw .usage("\(subject), is in a folder that plugins may write to: they could map what they wrote as code")
+        throw .usage(
+          "\(subject), is a file or in a folder that plugins may write to: they could map what they wrote as code")
       }
       grants.append(
         Grant(

@@ -20,7 +20,7 @@ struct GrantWalk {
     let isPlugins: Bool
   }
 
-  /// Folders that plugins of this run may write to; of those of earlier runs `WritableMark` tells.
+  /// Folders and files that plugins of this run may write to; of those of earlier runs `WritableMark` tells.
   let writable: [FileIdentity]
 
   private static let maxLinks = 40
@@ -40,7 +40,7 @@ struct GrantWalk {
         let identity = try found.identity()
         guard identity.mode & S_IFMT == S_IFLNK else {
           let isBelow = state.isWritable.last == true
-          state.isWritable.append(isBelow || identity.isDirectory && isWritable(found, identity))
+          state.isWritable.append(isBelow || isWritable(found, identity))
           state.current = found
           continue
         }
@@ -94,9 +94,9 @@ struct GrantWalk {
     }
   }
 
-  private func isWritable(_ folder: borrowing OwnedDescriptor, _ identity: FileIdentity) -> Bool {
-    writable.contains { $0.device == identity.device && $0.inode == identity.inode }
-      || WritableMark.state(of: folder) == .present
+  private func isWritable(_ found: borrowing OwnedDescriptor, _ identity: FileIdentity) -> Bool {
+    guard identity.isDirectory || identity.isRegularFile else { return false }
+    return writable.contains { $0.isSameFile(as: identity) } || WritableMark.state(of: found) == .present
   }
 
   /// Of a link in a folder without a mark: whether that says nothing. An ordinary user can't mark the folders of others that

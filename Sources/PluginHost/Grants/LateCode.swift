@@ -7,8 +7,28 @@ internal import Sandbox
 /// has written is the kernel, whatever other threads do meanwhile: all that it may write to is mounted without execution
 /// (MS_NOEXEC of mount(2)), and so is what it was granted to read. What remains is checked here.
 enum LateCode {
-  /// Throws `.usage` where something that the plugin may write to would be seen without that, too.
+  /// Files and folders that are looked at below one whose code may be mapped.
+  private static let maxLooks = 100_000
+
+  /// Throws `.usage` where something that the plugin may write to, or another may have written, would be seen without that, too.
   static func check(_ plan: SpawnPlan) throws(HostError) {
+    try checkWritable(plan)
+    for grant in plan.grants where grant.mapsCode && grant.identity.isDirectory {
+      switch WritableMark.search(below: grant.real, limit: maxLooks) {
+      case .none: break
+      case .found(let path):
+        throw .usage(
+          "\(grant.path), whose code the policy lets it map later, holds \(path), which plugins may write to: it could map what they wrote"
+        )
+      case .tooMany:
+        throw .usage(
+          "\(grant.path), whose code the policy lets it map later, has more than \(maxLooks) files; name the folders in it that are needed"
+        )
+      }
+    }
+  }
+
+  private static func checkWritable(_ plan: SpawnPlan) throws(HostError) {
     guard plan.policy.mapsCodeLater else { return }
     guard plan.machine.hidesFiles else {
       throw .usage(

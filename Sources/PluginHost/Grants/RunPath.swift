@@ -19,8 +19,8 @@ struct RunPath: ~Copyable {
   /// Names the file, but can neither read nor write (O_PATH).
   var number: Int32 { found.descriptor.number }
 
-  /// Throws `.input` where nothing is there, and `.usage` where a plugin may have chosen what is. `writable`: folders that
-  /// plugins of this run may write to. `subject`: how a sentence about it begins.
+  /// Throws `.input` where nothing is there, and `.usage` where a plugin may have chosen what is. `writable`: what plugins
+  /// of this run may write to. `subject`: how a sentence about it begins.
   init(opening path: String, writable: [FileIdentity] = [], subject: String? = nil) throws(HostError) {
     let subject = subject ?? path
     do throws(GrantWalk.Failure) {
@@ -65,23 +65,31 @@ struct RunPath: ~Copyable {
     guard identity.isRegularFile else { throw .input("\(subject): not a regular file") }
   }
 
-  /// Says of a folder, for later runs, that plugins have been able to write to it.
+  /// Says of a folder or a file, for later runs, that plugins have been able to write to it.
   borrowing func mark() throws(HostError) {
+    guard identity.isDirectory || identity.isRegularFile else { return }
     do throws(SystemCallError) {
       try WritableMark.set(on: found.descriptor, path)
     } catch {
+      // Later runs would take what plugins leave there for the user's own.
+      if error.code == EPERM || error.code == EACCES {
+        throw .usage(
+          "\(subject) can't be marked as a plugin's: it is another user's, who lets everyone write there; name a folder of your own"
+        )
+      }
       throw .input("\(subject) can't be marked as a plugin's: \(SystemCallError.message(error.code))")
     }
   }
 
-  /// The folders that plugins of a run may write to, as far as they are there.
-  static func writableFolders(of policy: Policy, containers: [String]) -> [FileIdentity] {
+  /// The folders and files that plugins of a run may write to, as far as they are there.
+  static func writable(under policy: Policy, containers: [String]) -> [FileIdentity] {
     let granted = (try? PatternExpansion.resolved(policy).write) ?? policy.write
-    return (containers + granted).compactMap { try? Files.identity(of: $0) }.filter(\.isDirectory)
+    return (containers + granted).compactMap { try? Files.identity(of: $0) }
+      .filter { $0.isDirectory || $0.isRegularFile }
   }
 
-  static func writableFolders(of policy: Policy, container: String?) -> [FileIdentity] {
-    writableFolders(of: policy, containers: [container].compactMap { $0 })
+  static func writable(under policy: Policy, container: String?) -> [FileIdentity] {
+    writable(under: policy, containers: [container].compactMap { $0 })
   }
 }
 
@@ -89,7 +97,7 @@ struct RunPath: ~Copyable {
 package struct PluginReach {
   private let writable: [FileIdentity]
 
-  package init(under policy: Policy) { writable = RunPath.writableFolders(of: policy, container: nil) }
+  package init(under policy: Policy) { writable = RunPath.writable(under: policy, container: nil) }
 
   /// The symbolic link for which no run would be granted this path: it lies in a folder that plugins may write to. nil: there is none.
   package func plantedLink(on path: String) -> String? {
@@ -119,7 +127,7 @@ extension PluginHost {
     of path: String, limit: Int, policy: Policy, container: String?
   ) throws(HostError) -> [UInt8] {
     let named = try RunPath(
-      opening: path, writable: RunPath.writableFolders(of: policy, container: container))
+      opening: path, writable: RunPath.writable(under: policy, container: container))
     let file = try named.reading(mayWait: true)
     do throws(SystemCallError) {
       let bytes = try file.readAll(limit: limit + 1)

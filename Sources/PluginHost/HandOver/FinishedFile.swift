@@ -18,7 +18,7 @@ public final class FinishedFile: Sendable {
   public convenience init(
     opening path: String, policy: Policy = Policy(), container: String? = nil
   ) throws(HostError) {
-    try self.init(path, writable: RunPath.writableFolders(of: policy, container: container))
+    try self.init(path, writable: RunPath.writable(under: policy, container: container))
   }
 
   init(_ path: String, writable: [FileIdentity]) throws(HostError) {

@@ -53,7 +53,7 @@ struct LoadRequest: Sendable {
     if let rejectionReason = GroupContainers.rejectionReason(for: wanted.map(\.group)) { throw .usage(rejectionReason) }
     for (group, path) in wanted {
       // A plugin that may write to one may have made the way to another.
-      let writable = RunPath.writableFolders(of: policy, containers: []) + containers.compactMap(\.identity)
+      let writable = RunPath.writable(under: policy, containers: []) + containers.compactMap(\.identity)
       let folder = try Self.open(container: path, writable: writable)
       containers.append(Container(group: group, path: folder.path, identity: folder.identity))
     }

@@ -15,7 +15,7 @@ struct SpawnPlanner {
     for request: LoadRequest, in containers: [LoadRequest.Container], isContainerInMemory: Bool
   ) throws(HostError) -> SpawnPlan {
     let policy = request.policy
-    let writable = RunPath.writableFolders(of: policy, containers: containers.map(\.path))
+    let writable = RunPath.writable(under: policy, containers: containers.map(\.path))
     let manifest = try request.options.manifest.map { (path) throws(HostError) in
       try Manifest.open(path, writable: writable)
     }
@@ -42,6 +42,7 @@ struct SpawnPlanner {
       options: options,
       surroundings: SpawnPlan.Surroundings(
         reading: machine, withEnvironment: options.open.contains(.environment), granted: policy.environment))
+    try OwnCode.check(plan)
     try LateCode.check(plan)
     return plan
   }

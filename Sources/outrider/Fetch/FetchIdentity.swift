@@ -63,13 +63,15 @@ struct FetchIdentity: Sendable {
     origins.contains(origin) ? certificate : nil
   }
 
+  private var password: ChallengeAnswer? { user.map { .credential(user: $0.name, password: $0.password) } }
+
   @Sendable func answer(_ challenge: AuthenticationChallenge) async -> ChallengeAnswer {
     guard challenge.previousFailureCount == 0, origins.contains(challenge.origin) else { return .cancel }
     switch challenge.kind {
     case .credentials("bearer", _, isProxy: false):
-      return token.map { .bearer(token: $0) } ?? .performDefaultHandling
-    case .credentials(_, _, isProxy: false):
-      return user.map { .credential(user: $0.name, password: $0.password) } ?? .performDefaultHandling
+      // A password may do for another scheme that the server offers beside it.
+      return token.map { .bearer(token: $0) } ?? password ?? .performDefaultHandling
+    case .credentials(_, _, isProxy: false): return password ?? .performDefaultHandling
     case .clientCertificate: return certificate.map { .clientCertificate($0) } ?? .performDefaultHandling
     // A proxy has its own, in its URL.
     case .credentials, .serverTrust: return .cancel

@@ -111,7 +111,9 @@ struct FetchIntake {
     }
     // Checked when the journal isn't being read any more: it is asked about them.
     var timeless: [(Int, JobRecord)] = []
-    try store.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { index, record in
+    let paths = plan.targets.lazy.map { plan.path($0) }
+    // A failure says nothing of the file that was there before it.
+    try store.newestJobs(app: FetchPlan.app, identifiers: paths, passesOverFailures: true) { index, record in
       let wanted = plan.specification(plan.targets[index])
       let isOfTheSameURL = record.specification.url.utf8.elementsEqual(wanted.url.utf8)
       let isTheSame = isOfTheSameURL && record.specification.asksForTheSame(as: wanted)

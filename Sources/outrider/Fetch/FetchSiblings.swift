@@ -65,7 +65,8 @@ struct FetchSiblings {
 
   private func records(in sibling: AssetStore) throws -> (finished: [(Int, JobRecord)], open: [Int]) {
     var (finished, open): ([(Int, JobRecord)], [Int]) = ([], [])
-    try sibling.newestJobs(app: FetchPlan.app, identifiers: plan.targets.lazy.map { plan.path($0) }) { index, record in
+    let paths = plan.targets.lazy.map { plan.path($0) }
+    try sibling.newestJobs(app: FetchPlan.app, identifiers: paths, passesOverFailures: true) { index, record in
       let isOfTheSameURL = record.specification.url.utf8.elementsEqual(plan.targets[index].url.utf8)
       if record.state == .finished, isOfTheSameURL { finished.append((index, record)) }
       if !record.state.isTerminal { open.append(index) }

@@ -214,6 +214,22 @@ import Testing
     #expect(trial.requests[0].connection != trial.requests[1].connection, "the connection isn't used again")
   }
 
+  @Test("F-11 an end of the file isn't all of it because the status says so") func tailAsWhole() async throws {
+    let trial = try await Trial.run { request, nth in
+      if nth == 1 { return .cut(after: .byte(1 << 20)) }
+      guard nth == 2, let range = request.header("Range"), let first = Int(range.dropFirst(6).dropLast()) else {
+        return nil
+      }
+      var reply = Reply()
+      let head =
+        "HTTP/1.1 200 OK\r\nContent-Range: bytes \(first)-\(Trial.size - 1)/\(Trial.size)\r\n"
+        + "Content-Length: \(Trial.size - first)\r\n\r\n"
+      reply.raw = Array(head.utf8) + Trial.bytes[first...]
+      return reply
+    }
+    #expect(trial.isFinished && trial.requests.count == 3 && trial.requests[1].header("Range") != nil, "\(trial.end)")
+  }
+
   @Test("F-15 a length that is a list is shown") func listOfLengths() async throws {
     let trial = try await Trial.run { _, _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 6, 6\r\n\r\nabcdef") }
     #expect(trial.failure == .noProgress && "\(trial.end)".contains("isn't one number (6, 6)"), "\(trial.end)")

@@ -11,7 +11,9 @@ import Testing
       app: "app", identifier: "file", hop: 0, origin: origin, proxyName: proxy, refusals: refusals, canAsk: canAsk)
   }
 
-  private static func head(_ status: Int, _ offers: String...) -> ResponseHead {
+  private static func head(_ status: Int, _ challenges: String...) -> ResponseHead { head(status, challenges) }
+
+  private static func head(_ status: Int, _ offers: [String]) -> ResponseHead {
     let name = status == 407 ? "proxy-authenticate" : "www-authenticate"
     return ResumePolicyTests.head(status, offers.map { (name, $0) })
   }
@@ -36,6 +38,27 @@ import Testing
     #expect(first.scheme?.scheme == .digest)
     let weaker = access.challenged(Self.head(401, Self.basic), Self.request(), strongest: &strongest)
     #expect(Self.failure(weaker)?.detail.contains("weaker scheme") == true)
+  }
+
+  @Test("a password goes to the strongest scheme that takes one, and a token to the one for tokens", arguments: 0..<6)
+  func otherSchemes(order: Int) throws {
+    let bearer = "Bearer realm=\"r\""
+    let offers = [
+      [bearer, Self.basic], [Self.basic, bearer], [bearer, Self.basic, Self.digest], [Self.digest, bearer, Self.basic],
+      [Self.digest, Self.basic, bearer], ["\(bearer), \(Self.basic)"],
+    ]
+    let hasDigest = offers[order].contains(Self.digest)
+    for (answer, scheme) in [
+      (.credential(user: "u", password: "p"), hasDigest ? "Digest" : "Basic"), (.bearer(token: "t"), "Bearer"),
+    ] as [(ChallengeAnswer, String)] {
+      var access = Authenticator(hasMirrors: false)
+      var strongest: Challenge.Strength?
+      let head = Self.head(401, offers[order])
+      let question = try Self.question(access.challenged(head, Self.request(), strongest: &strongest))
+      #expect(access.answered(question, with: answer, host: "a.example", Self.request(), trustProblem: nil) == .again)
+      let headers = try access.authorization(for: ParsedURL("https://a.example/x"), method: "GET") { "c" }
+      #expect(headers.first?.value.hasPrefix(scheme + " ") == true, "\(headers)")
+    }
   }
 
   @Test func anOriginIsNoProxy() {

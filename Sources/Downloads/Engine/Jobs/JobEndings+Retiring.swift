@@ -43,7 +43,8 @@ extension JobEndings {
       switch failure.reason {
       // As after an interruption: nothing was said against what is there, unless it was begun again and again.
       case .noProgress, .offline:
-        job.record.history.validatorRestarts == 0 && job.record.receivedBytes / 2 < job.durableBytes + Self.maxSurplus
+        ResumePolicy.canGoOn(job.record) && job.record.history.validatorRestarts == 0
+          && job.record.receivedBytes / 2 < job.durableBytes + Self.maxSurplus
       // What a digest proves is good for another URL of the same file, or for this one when it is there or grants access
       // again; what a strong entity tag tells apart is good for the same place.
       case .challenge where failure.isRefusedAccess: ResumePolicy.isIdentified(job.record) || entity.strongTag != nil

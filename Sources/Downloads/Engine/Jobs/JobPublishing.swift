@@ -63,16 +63,25 @@ final class JobPublishing: EnginePart {
     case .failure(.unsynchronised(let error)):
       endings.synchronisationFailed(job, error)
     case .failure(.unnamed(let record, let error)):
-      keepVerified(job, record)
       if FileObstacle(error).isPassing {
+        keepVerified(job, record)
         endings.fileFailed(job, error)
       } else {
-        failForWantOfPlace(job, TransferFailure(.volume, errno: error.code, detail: "\(error)"))
+        failForWantOfPlace(job, Self.unnamed(record, error))
       }
     case .failure(.journal(let error, let record)):
       if let record { keepVerified(job, record) }
       endings.journalFailed(job, error)
     }
+  }
+
+  private static func unnamed(_ record: JobRecord, _ error: SystemCallError) -> TransferFailure {
+    let (name, directory) = (record.specification.fileName, record.specification.directory)
+    return TransferFailure(
+      .volume, errno: error.code,
+      detail:
+        "\(Printable.text(name)) is complete, and can't get its place in \(Printable.text(directory)): \(SystemCallError.message(error.code))"
+    )
   }
 
   /// The journal has it so already: the next activation goes on with its name, and its bytes aren't touched any more.
@@ -85,7 +94,9 @@ final class JobPublishing: EnginePart {
   /// All bytes are there and right: they stay for the next request.
   private func failForWantOfPlace(_ job: ActiveJob, _ failure: TransferFailure) {
     // Published a second time, it is known already as it was then.
-    if job.record.state == .verified, job.record.partial != nil { return endings.failAndKeep(job, failure) }
+    if job.record.state == .verified, job.record.partial != nil {
+      return endings.failAndKeep(job, Self.keeping(failure, job.record.finalSize ?? job.durableBytes))
+    }
     let size = job.file.chunks?.list.totalSize ?? job.file.written.offset
     guard size > JobFile.small, job.record.partial != nil, let file = job.file.staging else {
       return endings.fail(job, failure)
@@ -108,6 +119,11 @@ final class JobPublishing: EnginePart {
     job.setIdentity(identity, boot: clock.bootIdentifier)
     job.record.partial?.entity.total = size
     if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
-    endings.failAndKeep(job, failure)
+    endings.failAndKeep(job, Self.keeping(failure, size))
+  }
+
+  /// Where something else has the name, that says that all is kept.
+  private static func keeping(_ failure: TransferFailure, _ size: Int64) -> TransferFailure {
+    failure.isForWantOfPlace ? failure : failure.keeping(size)
   }
 }
