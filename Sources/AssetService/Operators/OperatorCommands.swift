@@ -103,6 +103,8 @@ final class OperatorCommands {
       installation, installed: Set(decider.core.apps.keys), leaving: Set(leaving.keys))
     let identifier = app.description.identifier
     let isThere = decider.core.apps[identifier] != nil
+    // Asked for while its bundle was read.
+    if decider.core.apps[identifier]?.lifecycle.phase == .removing { throw AppCatalog.leaving(identifier) }
     catalog.remember(app)
     let restrictions = app.description.restrictions
     let facts = AppMachines.Facts(

@@ -87,7 +87,13 @@ final class AppCatalog {
     bundles.drop(Array((placed.removeValue(forKey: app) ?? [:]).values))
   }
 
-  /// A bundle that is to be installed, checked, beside the version that counts. `leaving`: apps that are being removed, whose end would take the new version away, too.
+  /// Of an app that is being removed nothing is installed: the end of that would take it away, too.
+  static func leaving(_ app: String) -> ServiceFailure {
+    .command(
+      75, "the app \(app) is still being removed", remedy: "install it once 'outrider apps' doesn't list it any more")
+  }
+
+  /// A bundle that is to be installed, checked, beside the version that counts. `leaving`: apps that are being removed.
   func prepare(
     _ installation: Installation, installed: Set<String>, leaving: Set<String> = []
   ) async throws(ServiceFailure) -> PlacedApp {
@@ -100,11 +106,7 @@ final class AppCatalog {
           throw ServiceFailure.command(
             66, "the app \(identifier) isn't installed, so it can't be updated", remedy: "outrider install")
         }
-        if leaving.contains(identifier) {
-          throw ServiceFailure.command(
-            75, "the app \(identifier) is still being removed",
-            remedy: "install it once 'outrider apps' doesn't list it any more")
-        }
+        if leaving.contains(identifier) { throw AppCatalog.leaving(identifier) }
         return try bundles.prepare(staged, sharing: Set(installation.sharedGroups))
       }.value
     } catch let error as BundleError {

@@ -72,7 +72,7 @@ struct RunPath: ~Copyable {
       try WritableMark.set(on: found.descriptor, path)
     } catch {
       // Later runs would take what plugins leave there for the user's own.
-      if error.code == EPERM || error.code == EACCES {
+      if error.code == EPERM {
         throw .usage(
           "\(subject) can't be marked as a plugin's: it is another user's, who lets everyone write there; name a folder of your own"
         )

@@ -26,11 +26,12 @@ package enum WritableMark {
   /// Marks a folder or a file before a plugin gets it. Where the filesystem has no attributes there is none: `GrantWalk` follows no link
   /// then that a plugin can have made.
   ///
-  /// - Throws: EPERM or EACCES where the user may write but set no mark, as in the folders of others that everyone may write to.
+  /// - Throws: EPERM where the user may write but set no mark, as in the folders of others that everyone may write to. Where not even that,
+  ///   as in root's, its plugins can't write either.
   static func set(on file: borrowing OwnedDescriptor, _ subject: String) throws(SystemCallError) {
     guard state(of: file) == .absent else { return }
     let code = ol_set_attribute(path(of: file), name)
-    guard [0, ENOTSUP, EROFS].contains(code) else {
+    guard [0, ENOTSUP, EACCES, EROFS].contains(code) else {
       throw SystemCallError("setxattr", code: code, subject: subject)
     }
   }
