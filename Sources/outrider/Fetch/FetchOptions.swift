@@ -126,9 +126,14 @@ enum FetchOptions {
 
   /// Whether a block of textual encoding (RFC 7468) begins as certificates do, with a DER sequence.
   static func holdsCertificate(_ text: String) -> Bool {
-    text.components(separatedBy: "CERTIFICATE-----").contains { part in
-      guard let end = part.range(of: "-----END ") else { return false }
-      return Data(base64Encoded: String(part[..<end.lowerBound]), options: .ignoreUnknownCharacters)?.first == 0x30
+    var rest = text.utf8[...]
+    // The first one will do: a system's file has hundreds, and is read by every command.
+    while let begin = rest.firstRange(of: "CERTIFICATE-----".utf8) {
+      rest = rest[begin.upperBound...]
+      guard let end = rest.firstRange(of: "-----END ".utf8) else { return false }
+      let content = String(decoding: rest[..<end.lowerBound], as: UTF8.self)
+      if Data(base64Encoded: content, options: .ignoreUnknownCharacters)?.first == 0x30 { return true }
     }
+    return false
   }
 }
