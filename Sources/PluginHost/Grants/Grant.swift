@@ -76,7 +76,6 @@ struct Grant {
       if key == "write", let rejectionReason = MachineFolder.rejectionReason(forWriting: named.path) {
         throw .usage("\(subject), \(rejectionReason)")
       }
-      if key == "write" { try named.mark() }
       if key == "execute", named.isPlugins {
         throw .usage(
           "\(subject), is a file or in a folder that plugins may write to: they could map what they wrote as code")
@@ -138,7 +137,6 @@ struct Grant {
         guard places.insert(ExactText(place)).inserted else { continue }
         let folder = try RunPath(
           opening: place, writable: writable, subject: "\(place), which lies between \(outer.path) and \(inner.path),")
-        try folder.mark()
         found.append(
           Grant(
             path: place, line: outer.line, real: folder.path, place: place, identity: folder.identity, isWritable: true)

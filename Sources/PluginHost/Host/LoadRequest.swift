@@ -66,7 +66,6 @@ struct LoadRequest: Sendable {
     if let reason = MachineFolder.rejectionReason(forWriting: named.path) {
       throw .usage("the container \(path) \(reason); name a folder of the plugin's own")
     }
-    try named.mark()
     StagedFile.sweep(named.path)
     return PluginImage.File(path: named.path, identity: named.identity)
   }

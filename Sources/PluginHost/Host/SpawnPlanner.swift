@@ -44,7 +44,25 @@ struct SpawnPlanner {
         reading: machine, withEnvironment: options.open.contains(.environment), granted: policy.environment))
     try OwnCode.check(plan)
     try LateCode.check(plan)
+    try Self.mark(plan, containers)
     return plan
+  }
+
+  /// What the plugin may write to, for later runs. Last of all: a run that is refused leaves nothing behind.
+  private static func mark(_ plan: SpawnPlan, _ containers: [LoadRequest.Container]) throws(HostError) {
+    let named = containers.compactMap { container in
+      container.identity.map { (path: container.path, identity: $0, subject: container.path) }
+    }
+    let granted = plan.grants.filter(\.isWritable).map {
+      (path: $0.path, identity: $0.identity, subject: "\($0.path), which the policy grants under 'write',")
+    }
+    for (path, identity, subject) in named + granted {
+      let found = try RunPath(opening: path, writable: plan.writable, subject: subject)
+      guard found.identity.isSameFile(as: identity) else {
+        throw .input("\(path) was replaced while the plugin was loaded; load it again")
+      }
+      try found.mark()
+    }
   }
 
   /// The plan of a run that isn't started, to tell what its walls would be.
