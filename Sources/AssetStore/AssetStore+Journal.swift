@@ -90,12 +90,17 @@ extension AssetStore: DownloadJournal {
 
   /// The newest job of each identifier that has one, with the identifier's place in the sequence.
   ///
-  /// - Parameter passesOverFailures: Whether failed and cancelled ones don't count: what an earlier one finished is still there.
+  /// - Parameter jobs: Which of them count.
   package func newestJobs(
-    app: String, identifiers: some Sequence<String>, passesOverFailures: Bool = false, _ body: (Int, JobRecord) -> Void
+    app: String, identifiers: some Sequence<String>, _ jobs: JobSelection = .all, _ body: (Int, JobRecord) -> Void
   ) throws {
     try database.read { database in
-      let states = passesOverFailures ? "AND state < \(JobRow.State.failed.rawValue)" : ""
+      let states =
+        switch jobs {
+        case .all: ""
+        case .unfailed: "AND state < \(JobRow.State.failed.rawValue)"
+        case .finished: "AND state = \(JobRow.State.finished.rawValue)"
+        }
       let row = try database.query(
         "SELECT \(JobRow.columns) FROM jobs WHERE app = ? AND identifier = ? \(states) ORDER BY id DESC LIMIT 1")
       let app = Array(app.utf8)
@@ -174,4 +179,12 @@ extension AssetStore: DownloadJournal {
   public func reserve(_ bytes: Int64, for job: JobID) throws(StoreError) -> Int64? {
     try database.write { try Budgets.extend($0, job, by: max(0, bytes)) }
   }
+}
+
+/// Which of an identifier's jobs are asked for.
+package enum JobSelection: Sendable {
+  case all
+  /// Neither failed nor cancelled ones: what an earlier one finished is still there.
+  case unfailed
+  case finished
 }

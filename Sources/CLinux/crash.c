@@ -296,7 +296,16 @@ static void trap_again(void) {
   _exit(128 + SIGTRAP);
 }
 
+/* A plugin's wish to fault at each unaligned access (EFLAGS.AC) holds in its handlers, too, and what is written here isn't aligned. */
+static inline __attribute__((always_inline)) void allow_unaligned(void) {
+#ifdef __x86_64__
+  __asm__ volatile(
+      "lea -128(%%rsp), %%rsp\n\tpushfq\n\tandl $~0x40000, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" ::: "memory", "cc");
+#endif
+}
+
 static void on_crash(int number, siginfo_t *info, void *raw) {
+  allow_unaligned();
   int saved = errno;
   /* A fault, and no signal that a process sent. */
   if ((number == SIGSEGV || number == SIGBUS) && info->si_code > 0) ol_leave_faulting_read();
@@ -347,6 +356,7 @@ void ol_tell_exit(const void *caller) {
 /* The host asks where this thread is, because the plugin's time is over: it tells, and goes no further. A plugin that signals
    itself isn't the host. */
 static void on_question(int number, siginfo_t *info, void *raw) {
+  allow_unaligned();
   (void)number;
   if (info->si_code != SI_TKILL || info->si_pid == getpid()) return;
   struct registers registers = read_registers(raw);

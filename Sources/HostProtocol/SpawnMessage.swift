@@ -78,6 +78,8 @@ package struct SpawnRequest: Sendable, Equatable {
     package var listeners: [Place]
     /// What the runner's view has as /etc/hosts (hosts(5)).
     package var hosts: String
+    /// Bytes that the kernel may hold of a connection each way at most.
+    package var bufferBytes: UInt32
 
     /// Where the runner's own `socketpair` connects its pairs, at a listener that the plugin keeps (socketpair.h of the runner).
     package static let pairing = Place(address: [127, 77, 255, 254], port: 1)
@@ -86,7 +88,9 @@ package struct SpawnRequest: Sendable, Equatable {
     /// resolv.conf(5). A host answers at once, or is gone.
     package static let resolverFile = "nameserver 127.77.255.253\noptions use-vc attempts:1 timeout:5\n"
 
-    package init(listeners: [Place], hosts: String) { (self.listeners, self.hosts) = (listeners, hosts) }
+    package init(listeners: [Place], hosts: String, bufferBytes: UInt32) {
+      (self.listeners, self.hosts, self.bufferBytes) = (listeners, hosts, bufferBytes)
+    }
   }
 
   package var run: UInt64
@@ -170,6 +174,7 @@ package struct SpawnRequest: Sendable, Equatable {
         writer.integer(place.port)
       }
       writer.string(network.hosts)
+      writer.integer(network.bufferBytes)
     }
     writer.boolean(keepsDescriptors)
     writer.boolean(tellsFileLimit)
@@ -204,7 +209,7 @@ package struct SpawnRequest: Sendable, Equatable {
       Network(
         listeners: try reader.array { (reader) throws(ProtocolViolation) in
           Network.Place(address: try reader.data(), port: try reader.integer())
-        }, hosts: try reader.string())
+        }, hosts: try reader.string(), bufferBytes: try reader.integer())
     }
     keepsDescriptors = try reader.boolean()
     tellsFileLimit = try reader.boolean()

@@ -14,6 +14,9 @@ extension Expectation {
       return Returned(shown: shown, text: observed.text).mismatch(with: value)
     case .outcome(let kind): return observed.outcome.kind == kind ? nil : observed.endingWithRemedy
     case .noDenials: return Self.denied(observed.refusals, observed)
+    case .denyConnection(let target):
+      let isThere = observed.denials.contains { $0.wall == "network" && $0.target.isExactly(target) }
+      return isThere ? nil : observed.whatWasDenied
     case .deniedBy(let wall):
       return observed.denials.contains { $0.wall == wall } ? nil : observed.whatWasDenied
     case .deny(let call, let path):
@@ -66,14 +69,24 @@ extension Observed.Denial {
 
 extension Expectation.Access {
   private static let executing: Set<String> = ["execve", "execveat", "mmap"]
+  private static let opening: Set<String> = ["open", "openat"]
 
   /// Whether a denial is of this access to a path, or to what lies in it.
   func covers(_ denial: Observed.Denial, _ path: String) -> Bool {
     guard denial.places.contains(where: { $0.lies(in: path) }) else { return false }
     return switch self {
-    case .read: !denial.writes && !Self.executing.contains(denial.call)
+    case .read: (!denial.writes || denial.readsToo) && !Self.executing.contains(denial.call)
     case .write: denial.writes
-    case .execute: Self.executing.contains(denial.call)
+    case .execute: Self.executing.contains(denial.call) || denial.asksToExecute || Self.isOfLibrary(denial)
+    }
+  }
+
+  /// A library that can't even be opened isn't executed either, and nothing asks to. It is known by its name: `x.so`, `x.so.6`.
+  private static func isOfLibrary(_ denial: Observed.Denial) -> Bool {
+    guard !denial.writes, opening.contains(denial.call) else { return false }
+    return denial.places.contains { place in
+      let name = place.pathNames.last ?? ""
+      return name.hasSuffix(".so") || name.contains(".so.")
     }
   }
 }

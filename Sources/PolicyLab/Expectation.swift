@@ -14,6 +14,8 @@ package struct Expectation: Sendable, Equatable {
     /// A system call by its name, a path, or both.
     case deny(call: String?, path: String?)
     case denyAccess(Access, path: String)
+    /// A host and its port, as reports name them.
+    case denyConnection(String)
     case allow(path: String)
     case allowAccess(Access, path: String)
     case atMost(Meter, Double, isStrict: Bool)
@@ -34,11 +36,11 @@ package struct Expectation: Sendable, Equatable {
   package let text: String
   let condition: Condition
 
-  private static let walls = ["seccomp", "files", "limits"]
+  private static let walls = ["seccomp", "files", "limits", "network"]
   package static let grammar =
     "returned [VALUE], outcome KIND, no denials, deny CALL, deny PATH, deny CALL PATH, "
-    + "deny read|write|execute PATH, allow PATH, allow read|write|execute PATH, "
-    + "denied by seccomp|files|limits, memory|wall|cpu <= QUANTITY, log TEXT, output TEXT|hex:BYTES"
+    + "deny connect HOST:PORT, deny read|write|execute PATH, allow PATH, allow read|write|execute PATH, "
+    + "denied by seccomp|files|limits|network, memory|wall|cpu <= QUANTITY, log TEXT, output TEXT|hex:BYTES"
 
   package init(parsing text: String) throws(Invalid) {
     self.text = text
@@ -65,7 +67,7 @@ package struct Expectation: Sendable, Equatable {
   /// Whether something is to be denied.
   package var isOfDenial: Bool {
     switch condition {
-    case .deny, .denyAccess, .deniedBy: true
+    case .deny, .denyAccess, .denyConnection, .deniedBy: true
     default: false
     }
   }
@@ -138,7 +140,19 @@ package struct Expectation: Sendable, Equatable {
         message: "\(shown(parts[0])) isn't a system call that this host knows; write deny openat or deny /etc/passwd")
     }
     guard parts.count == 2 else { return .deny(call: parts[0], path: nil) }
+    if parts[0] == "connect", !parts[1].isAbsolutePath, !parts[1].hasPrefix("$") {
+      return .denyConnection(try connection(parts[1]))
+    }
     return .deny(call: parts[0], path: try path(parts[1]))
+  }
+
+  /// As a policy names it.
+  private static func connection(_ text: String) throws(Invalid) -> String {
+    do {
+      return try NetworkEndpoint(text).text
+    } catch {
+      throw Invalid(message: "\(shown(text)) is no host with its port; write for example deny connect a.example:443")
+    }
   }
 
   private static func isAccessed(_ rest: String) -> Bool {

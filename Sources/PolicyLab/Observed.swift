@@ -17,6 +17,10 @@ package struct Observed: Sendable {
     package var writes = false
     /// Whether each of the calls meant a link itself, and not what it leads to.
     package var namesLink = false
+    /// Whether what would have been written would have been read, too.
+    package var readsToo = false
+    /// Whether it was asked if the file may be executed.
+    package var asksToExecute = false
     var meansLink: Bool { !writes && (namesLink || SystemCalls.linkReaders.contains(call)) }
     /// What the path leads to on this machine, where that is another.
     package var real: String?
@@ -104,7 +108,7 @@ extension Observed.Denial {
   init(_ denial: RunReport.Denial, exists: (String) -> Bool, isNamed: (String) -> Bool) {
     (wall, call, target) = (denial.wall, denial.operation, denial.path ?? denial.target)
     (count, writes) = (denial.count, denial.writes)
-    namesLink = denial.namesLink
+    (namesLink, readsToo, asksToExecute) = (denial.namesLink, denial.readsToo, denial.asksToExecute)
     // What isn't UTF-8 can't be asked for.
     guard wall == "files", !target.unicodeScalars.contains("\u{fffd}") else { return }
     isAbsent =

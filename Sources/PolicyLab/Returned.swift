@@ -13,6 +13,9 @@ struct Returned {
 
   init(_ value: CallValue) { self.init(shown: CallWords.text(of: value), text: Self.text(of: value)) }
 
+  /// A text is printed like NULL, a number or a structure, which have none: then quotes tell it from them.
+  private static let null = "null"
+
   static func text(of value: CallValue) -> String? {
     if case .cstring(let bytes?) = value { String(validating: bytes, as: UTF8.self) } else { nil }
   }
@@ -21,6 +24,8 @@ struct Returned {
   /// terminal may not see as `\u{…}`.
   func mismatch(with wanted: String) -> String? {
     guard let text else { return wanted.trimmed == shown ? nil : "returned \(shown)" }
+    if text == Self.null, wanted.trimmed == shown { return #"returned the text null, which is "null" here"# }
+    if text == Self.null, wanted.trimmed == "\"null\"" { return nil }
     if wanted == text || shown != text && wanted.trimmed == shown { return nil }
     // What differs would look alike.
     let bytes =

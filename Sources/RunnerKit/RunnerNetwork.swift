@@ -6,8 +6,6 @@ internal import LinuxSystem
 /// Makes a runner's network: a namespace of its own in which every address leads to its loopback, and whose listeners the host
 /// has. Nothing of the plugin is mapped yet, and the rights over the namespace go with the walls.
 struct RunnerNetwork {
-  /// Bytes of one connection that the kernel may hold each way: least, at first, most (tcp(7), tcp_rmem and tcp_wmem).
-  private static let buffers = "4096 65536 131072"
   /// Connections that wait for the host to accept them. One more than that would be tried again a second later.
   private static let backlog: Int32 = 512
 
@@ -22,7 +20,7 @@ struct RunnerNetwork {
     try check("network", "lo") { ol_lead_all_to_loopback(&hasSix) }
     // No counter of a process shows them, and outside version 2 no cgroup does.
     for name in ["tcp_rmem", "tcp_wmem"] {
-      try namespaces.set("sys/net/ipv4/\(name)", to: Self.buffers)
+      try namespaces.set("sys/net/ipv4/\(name)", to: buffers)
     }
     var descriptors: [Int32] = []
     defer { for descriptor in descriptors { close(descriptor) } }
@@ -32,6 +30,12 @@ struct RunnerNetwork {
     for place in wanted.listeners { descriptors.append(try listen(place)) }
     try Sockets.send(channel, [1], descriptors: descriptors)
     return try listen(SpawnRequest.Network.pairing)
+  }
+
+  /// Least, at first, most (tcp(7), tcp_rmem and tcp_wmem).
+  private var buffers: String {
+    let most = wanted.bufferBytes
+    return "\(min(4096, most)) \(min(65_536, most)) \(most)"
   }
 
   private func listen(_ place: SpawnRequest.Network.Place) throws(SystemCallError) -> Int32 {

@@ -114,8 +114,11 @@ package enum SystemCalls {
     }
   }
 
-  /// W_OK.
-  package static let writing: UInt64 = 2
+  /// W_OK and X_OK.
+  package static let (writing, executable): (UInt64, UInt64) = (2, 1)
+
+  /// O_RDWR of an open(2).
+  package static func readsAndWrites(flags: UInt64) -> Bool { flags & 0o3 == 0o2 }
 
   /// A path among a call's arguments, and the descriptor of the folder from which a relative one leads; nil: the current one. Without
   /// a path it is the file that the descriptor has open.

@@ -84,6 +84,7 @@ struct CallCommand: AsyncParsableCommand {
   ) async throws -> (RunReport, RunnerMessage.CallResult?) {
     var options = PluginHost.LoadOptions()
     options.trace = trace
+    sandbox.warnOfContainer()
     options.container = sandbox.container
     development.prepare(&options, library)
     let plugin: Plugin

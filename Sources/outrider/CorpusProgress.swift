@@ -5,7 +5,7 @@ internal import Synchronization
 final class CorpusProgress: Sendable {
   private let total: Int
   private let done = Mutex(0)
-  private let isShown = isatty(STDERR_FILENO) == 1
+  private let isShown = Terminal.draws(on: STDERR_FILENO)
 
   init(total: Int) { self.total = total }
 

@@ -268,6 +268,7 @@ struct ExploreCommand: AsyncParsableCommand {
       arguments.append(argument)
     }
     var loading = PluginHost.LoadOptions()
+    sandbox.warnOfContainer()
     loading.container = sandbox.container
     let plugin: Plugin
     do throws(HostError) {

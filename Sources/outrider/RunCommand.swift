@@ -117,6 +117,7 @@ struct RunCommand: AsyncParsableCommand {
   ) async throws -> (RunReport, DownloadRules.Verdict, HostError?) {
     var options = PluginHost.LoadOptions()
     options.trace = trace
+    sandbox.warnOfContainer()
     options.container = sandbox.container
     development.prepare(&options, `extension`)
     options.manifest = prepared.manifest.path

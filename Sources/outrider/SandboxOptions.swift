@@ -6,6 +6,7 @@ internal import Foundation
 internal import Glibc
 internal import LinuxSystem
 internal import PluginHost
+internal import PolicyLab
 internal import Sandbox
 internal import ServiceClient
 internal import ServiceProtocol
@@ -15,6 +16,14 @@ internal import Synchronization
 struct SandboxOptions: ParsableArguments {
   @Option(help: "A directory that the plugin may write; without it an empty one that is removed afterwards.")
   var container: String?
+
+  /// What a container of every user's means. The owner of such a folder, or root, may have it for one all the same.
+  func warnOfContainer() {
+    guard let container, PolicyPath.isOpenToAll(container) else { return }
+    Output.note(
+      "--container: \(Printable.text(container)) is every user's: the plugin may change what others keep there, and the folder is marked as plugins' for good, so that no link in it is followed; name a folder of its own"
+    )
+  }
   @Option(
     help: ArgumentHelp(
       "What the plugin may do: a YAML file, or a shipped policy by name (downloader, computation, codec, interpreter, developer); the options below override its limits.",

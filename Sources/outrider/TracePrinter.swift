@@ -31,8 +31,13 @@ final class TracePrinter: Sendable {
   init(_ filter: TraceFilter, format: TraceOptions.Format, output: String?, policy: Policy) throws {
     (self.filter, self.format, self.policy, self.output) = (filter, format, policy, output)
     if let output {
-      let descriptor = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-      guard descriptor >= 0 else { throw Failure(73, "--trace-output \(output): \(SystemCallError.message(errno))") }
+      // Not waiting for a process that reads from a pipe of that name.
+      let descriptor = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o644)
+      guard descriptor >= 0 else {
+        let why = errno == ENXIO ? "is a pipe that no process reads from" : SystemCallError.message(errno)
+        throw Failure(73, "--trace-output \(output): \(why)")
+      }
+      _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK)
       file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     } else {
       file = nil

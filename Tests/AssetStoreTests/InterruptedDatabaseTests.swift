@@ -2,6 +2,7 @@ import AssetModel
 import AssetStore
 import Foundation
 import GRDB
+import Glibc
 import LinuxSystem
 import TestSupport
 import Testing
@@ -43,6 +44,23 @@ import Testing
     #expect(store.recovery.wasChecked && store.recovery.damage == nil)
     #expect(try store.job(JobID(Int64(Self.count))) != nil)
     try store.close()
+  }
+
+  @Test("no other user reads the journal, whoever may read its folder, and however it was made") func secrets() throws {
+    let folder = try AssetStoreTests.Folder()
+    #expect(chmod(folder.path, 0o755) == 0)
+    func modes() throws -> Set<UInt32> {
+      let names = try Files.names(in: folder.path).filter { $0.hasPrefix(AssetStore.databaseName) }
+      #expect(names.count >= 3, "with its logs: \(names)")
+      return Set(try names.map { try Files.identity(of: "\(folder.path)/\($0)").mode & 0o777 })
+    }
+    for isOlder in [false, true] {
+      if isOlder { #expect(chmod(folder.database, 0o644) == 0) }
+      let store = try AssetStore(opening: folder.path)
+      _ = try store.add([AssetStoreTests.specification("\(isOlder)")], now: AssetStoreTests.moment())
+      #expect(try modes() == [0o600])
+      try store.close()
+    }
   }
 
   /// Other than a kill does it: what the log lacks as well is missing, and said to be.

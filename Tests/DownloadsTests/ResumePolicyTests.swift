@@ -159,6 +159,14 @@ import Testing
       head(200, [("etag", "\"v1\""), ("content-length", "\(total - 1)")]), "fresh"
     ),
     (
+      "200 to a range, same version, and not a byte of it", job(), conditional,
+      head(200, [("etag", "\"v1\""), ("content-length", "0")]), "fault"
+    ),
+    (
+      "200 to a range, another version, and not a byte of it", job(), conditional,
+      head(200, [("etag", "\"v2\""), ("content-length", "0")]), "fresh, changed"
+    ),
+    (
       "200 to a range, same date", job(tag: nil, date: date), dated,
       head(200, [("last-modified", date), ("date", "Sun, 06 Nov 1994 09:49:37 GMT")]), "compared"
     ),

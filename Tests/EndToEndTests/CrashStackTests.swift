@@ -89,6 +89,14 @@ import Testing
     #include <unistd.h>
     #if defined(__x86_64__)
     int trap(void) { __asm__ volatile("int3"); return 5; }
+    int unaligned(void) {
+      static char bytes[8] __attribute__((aligned(8)));
+      int value;
+      __asm__ volatile(
+        "lea -128(%%rsp), %%rsp; pushfq; orl $0x40000, (%%rsp); popfq; lea 128(%%rsp), %%rsp; movl 1(%1), %0"
+        : "=r"(value) : "r"(bytes) : "memory", "cc");
+      return value;
+    }
     #else
     int trap(void) { __asm__ volatile("brk #0"); return 5; }
     #endif
@@ -225,6 +233,15 @@ import Testing
     let end = try Workspace.run(["call", "\(folder)/a.so", "trap", "i32()"] + options)
     #expect(end.status == 11 && end.output.isEmpty && end.errors.contains("crashed: SIGTRAP in trap +0x"), "\(end)")
   }
+
+  #if arch(x86_64)
+    @Test("a load of unaligned memory that the plugin forbids itself is a crash, and is told") func unaligned() throws {
+      let folder = try Self.folder()
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let end = try Workspace.run(["call", "\(folder)/a.so", "unaligned", "i32()", "--wall", "20s", "--cpu", "20s"])
+      #expect(end.status == 11 && end.errors.contains("crashed: SIGBUS in unaligned +0x"), "\(end)")
+    }
+  #endif
 
   @Test("a trap ends a plugin's process", .withMemoryCgroup) func trapInChild() throws {
     let folder = try Self.folder()

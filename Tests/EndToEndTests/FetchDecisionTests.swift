@@ -20,6 +20,10 @@ import Testing
     return record
   }
 
+  private static func version(_ name: String? = nil) -> FileVersion {
+    FileVersion(inode: 7, size: 100, modified: 3, changed: 4, name: name)
+  }
+
   private struct Unmet: Error {}
 
   private enum Expected: Equatable {
@@ -38,7 +42,7 @@ import Testing
     case .refuse(let failure): return .refused(failure.detail)
     case .fetch(nil, nil): return .fetched
     case .fetch(let known, let version):
-      #expect(version == FileVersion(inode: 7, size: 100), "nothing else makes way")
+      #expect(version == Self.version(), "nothing else makes way")
       return known == nil ? .replacing : .askedFor
     }
   }
@@ -70,28 +74,43 @@ import Testing
 
   @Test func itsOwnFileIsThere() {
     for (mode, expected) in [
-      (.keep, .complete(1)), (.force, .fetched), (.ifChanged, .askedFor), (.ownPlace, .complete(1)),
+      (.keep, .complete(1)), (.force, .fetched), (.ifChanged, .askedFor), (.ownPlace, .askedFor),
     ] as [(FetchMode, Expected)] {
       #expect(
         Self.facts(mode) {
-          $0.existing = .intact(Self.record(1), name: "a")
+          $0.existing = .intact(Self.record(1), Self.version())
           $0.there = .file
         } == expected, "\(mode)")
       // What another command brought is as good, but isn't this journal's.
       let other: Expected = expected == .complete(1) ? .complete(nil) : expected
       #expect(
         Self.facts(mode) {
-          $0.sibling = .complete(Self.record(1), name: "a")
+          $0.sibling = .complete(Self.record(1), Self.version())
           $0.there = .file
         } == other, "\(mode)")
     }
-    let withoutTag = FetchDecision.ExistingFile.intact(Self.record(1, tag: nil), name: "a")
+    let withoutTag = FetchDecision.ExistingFile.intact(Self.record(1, tag: nil), Self.version())
     #expect(Self.facts(.ifChanged) { $0.existing = withoutTag } == .replacing, "there is nothing to ask with")
-    #expect(
-      Self.facts(.ifChanged) {
-        $0.existing = .intact(Self.record(1), name: "a")
+    for mode in [FetchMode.ifChanged, .ownPlace] {
+      #expect(
+        Self.facts(mode) {
+          $0.existing = .intact(Self.record(1), Self.version())
+          $0.isExpected = true
+        } == .complete(1), "its digest says that it can't have changed")
+    }
+  }
+
+  @Test("a file that is as it was fetched is outdated by another digest, and only --if-changed takes that for leave")
+  func outdated() throws {
+    func decide(_ mode: FetchMode) -> Expected {
+      Self.facts(mode) {
+        ($0.existing, $0.there) = (.outdated(Self.version(), "has another digest"), .file)
         $0.isExpected = true
-      } == .complete(1), "its digest says that it can't have changed")
+      }
+    }
+    #expect(decide(.ifChanged) == .replacing)
+    guard case .refused(let why) = decide(.keep) else { throw Unmet() }
+    #expect(why.contains("has another digest"))
   }
 
   @Test func somebodyElsesFileIsThere() throws {
@@ -123,9 +142,9 @@ import Testing
     #expect(Self.facts(mode) { $0.sibling = inHand } == .refused("process 7 has it"))
     let complete = Self.facts(mode) {
       $0.sibling = inHand
-      $0.existing = .intact(Self.record(1), name: "a")
+      $0.existing = .intact(Self.record(1), Self.version())
     }
-    #expect(complete == (mode == .keep || mode == .ownPlace ? .complete(1) : .refused("process 7 has it")))
+    #expect(complete == (mode == .keep ? .complete(1) : .refused("process 7 has it")))
   }
 
   @Test(arguments: [FetchMode.keep, .force, .ifChanged]) func whatNoJournalTakesIsRefused(mode: FetchMode) {
@@ -134,7 +153,7 @@ import Testing
   }
 
   @Test("an update that was interrupted goes on, and nothing else is taken for one") func interrupted() throws {
-    let version = FileVersion(inode: 7, size: 100)
+    let version = Self.version()
     #expect(
       Self.facts(.ifChanged) { ($0.existing, $0.there) = (.open(replaces: version), .file) } == .replacing)
     guard case .refused = Self.facts(.ifChanged, { ($0.existing, $0.there) = (.open(replaces: nil), .file) }),
@@ -153,8 +172,8 @@ import Testing
   }
 
   @Test("a file that its server named may be replaced under that name, and no other file is") func served() {
-    let version = FileVersion(inode: 7, size: 100, name: "served")
-    let intact = FetchDecision.ExistingFile.intact(Self.record(1), name: "served")
+    let version = Self.version("served")
+    let intact = FetchDecision.ExistingFile.intact(Self.record(1), Self.version("served"))
     #expect(
       Self.decision(.ifChanged) { $0.existing = intact }
         == .fetch(known: KnownVersion(Self.record(1)), replaces: version))
@@ -195,7 +214,7 @@ import Testing
 
   @Test func whatIsReplacedIsRememberedWithItsName() {
     var record = Self.record(1)
-    let version = FileVersion(inode: 7, size: 100, name: "served")
+    let version = Self.version("served")
     var memory = FetchMemory(FetchMemory.begun(JobID(1), replacing: version, at: 1))
     #expect(memory.replacedVersion(by: record) == version)
     #expect(FetchMemory(memory.events(of: record, as: JobID(2), at: 1)).names == [JobID(2): "served"])
@@ -206,13 +225,15 @@ import Testing
   }
 
   @Test func eventsAreRemembered() {
-    let version = FileVersion(inode: .max, size: 5)
+    let version = FileVersion(inode: .max, size: 5, modified: 6, changed: 7)
     let events = [
       FetchMemory.replaces(JobID(1), version, at: 1), FetchMemory.named(JobID(2), "x y", at: 1),
       StoredEvent(wall: 1, job: JobID(3), kind: "published", detail: "77"),
       StoredEvent(wall: 1, job: JobID(4), kind: "published", detail: "x"),
       StoredEvent(wall: 1, job: JobID(4), kind: "replaces", detail: "1"),
       StoredEvent(wall: 1, job: JobID(4), kind: "replaces", detail: "1 -1 1"),
+      StoredEvent(wall: 1, job: JobID(4), kind: "replaces", detail: "1 5"),
+      StoredEvent(wall: 1, job: JobID(4), kind: "replaces", detail: "1 5 6 x"),
       StoredEvent(wall: 1, kind: "named", detail: "nobody's"),
       StoredEvent(wall: 1, job: JobID(5), kind: "else", detail: ""),
     ]

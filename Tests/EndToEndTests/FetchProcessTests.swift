@@ -21,6 +21,23 @@ import Testing
     #expect(place.data("a.bin") == FetchTests.whole)
   }
 
+  @Test("a terminal that understands no drawing is told lines", arguments: ["dumb", "", "xterm"])
+  func terminals(name: String) throws {
+    let place = try Place()
+    let (process, terminal) = try place.fetch(columns: 80, terminal: name, place.origin.url("/a.bin"))
+    var (text, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
+    #expect(fcntl(terminal, F_SETFL, O_NONBLOCK) == 0)
+    // Its other end stays open here.
+    _ = becomes {
+      let isOver = !process.isRunning
+      while case let count = read(terminal, &buffer, buffer.count), count > 0 { text += buffer.prefix(count) }
+      return isOver
+    }
+    close(terminal)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0 && text.contains(0x1b) == (name == "xterm"), "\(text.count) bytes")
+  }
+
   /// While thousands are still added.
   @Test(arguments: [(SIGINT, 130), (SIGTERM, 75)] as [(Int32, Int32)]) func isInterruptedAtItsStart(
     signal: Int32, status: Int32

@@ -100,6 +100,30 @@ import Testing
     #expect(place.data("b.bin") != nil && place.origin.requests(for: "/slow").count == 1)
   }
 
+  @Test("what was killed before anything of it was certain leaves nothing behind") func killedEarly() throws {
+    let place = try Place {
+      $0.resources["/slow"] = Resource(Place.content)
+      $0.handler = { request, nth in
+        guard nth == 1 || request.path == "/slow" else { return nil }
+        return .with { $0.ending = .init(.silence, after: .byte(request.path == "/slow" ? 10 : 500_000)) }
+      }
+    }
+    let first = try Self.begin(place, "/slow")
+    let second = try Self.begin(place, "/a.bin")
+    while second.isRunning, place.stagedBytes < 400_000 { usleep(1000) }
+    kill(second.processIdentifier, SIGKILL)
+    second.waitUntilExit()
+    Self.end(first)
+    let third = try Self.run(place, place.origin.url("/a.bin"))
+    #expect(third.status == 0 && place.data("a.bin") == FetchTests.whole, "\(third.errors)")
+    // What the first was about is still open.
+    let base = "\(place.folder)/.outrider"
+    let left = try FileManager.default.subpathsOfDirectory(atPath: base).compactMap { name in
+      try? Files.identity(of: "\(base)/\(name)")
+    }
+    #expect(left.filter { $0.isRegularFile && $0.size > 100_000 }.isEmpty)
+  }
+
   @Test func whatWasInterruptedBesideAnotherGoesOn() throws {
     let place = try Self.place()
     let first = try Self.begin(place, "/slow")

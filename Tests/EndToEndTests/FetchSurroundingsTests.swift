@@ -299,6 +299,13 @@ import Testing
     }
   }
 
+  @Test("a small stack is enough", arguments: [128, 200, 400]) func smallStack(kilobytes: Int) throws {
+    let place = try Place()
+    let words = "fetch \(place.base.joined(separator: " ")) \(place.origin.url("/b.bin"))"
+    let result = try Self.shell("ulimit -s \(kilobytes); exec timeout 20 $O \(words)")
+    #expect(result.status == 0 && place.data("b.bin") == Data("hello".utf8), "\(result)")
+  }
+
   @Test func saysThatItMayOpenTooFew() throws {
     let place = try Place()
     let words = "fetch \(place.base.joined(separator: " ")) \(place.origin.url("/b.bin"))"

@@ -32,13 +32,16 @@ import Testing
     func fetch(_ arguments: String...) throws -> Workspace.Finished { try Workspace.run(["fetch"] + base + arguments) }
 
     /// Begins a fetch that draws on a terminal; the caller closes that.
-    func fetch(columns: UInt16, _ arguments: String...) throws -> (process: TestProcess, terminal: Int32) {
+    func fetch(
+      columns: UInt16, terminal kind: String = "xterm", _ arguments: String...
+    ) throws -> (process: TestProcess, terminal: Int32) {
       var (terminal, end): (Int32, Int32) = (-1, -1)
       var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
       try #require(openpty(&terminal, &end, nil, nil, &size) == 0)
       let process = TestProcess()
       process.executableURL = URL(fileURLWithPath: Workspace.outrider)
       process.arguments = ["fetch"] + base + arguments
+      process.environment = ProcessInfo.processInfo.environment.merging(["TERM": kind]) { $1 }
       process.standardError = FileHandle(fileDescriptor: end, closeOnDealloc: true)
       process.standardOutput = FileHandle.nullDevice
       try process.run()

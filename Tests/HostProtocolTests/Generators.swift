@@ -182,7 +182,9 @@ extension SeededGenerator {
       attachments: maybe { $0.list { $0.attachment() } }, freshPoints: list { $0.text() },
       suitsSpare: chance(2),
       network: maybe {
-        .init(listeners: $0.list { .init(address: $0.bytes(), port: $0.integer()) }, hosts: $0.text())
+        .init(
+          listeners: $0.list { .init(address: $0.bytes(), port: $0.integer()) }, hosts: $0.text(),
+          bufferBytes: $0.integer())
       }, keepsDescriptors: chance(2), tellsFileLimit: chance(2))
   }
 

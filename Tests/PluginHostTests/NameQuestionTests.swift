@@ -82,7 +82,8 @@ import Testing
 
   @Test("each name keeps its address, a listed one has its own, and no more are known than so many") func asked() throws
   {
-    let plan = NetworkPlan(try ["a.example:1", "127.78.0.2:80", "[::2]:1"].map { try NetworkEndpoint($0) })
+    let plan = NetworkPlan(
+      try ["a.example:1", "127.78.0.2:80", "[::2]:1"].map { try NetworkEndpoint($0) }, sockets: 256)
     var names = AskedNames(plan)
     #expect(names.ask("a.example") == .address(plan.places[0].address) && names.asked.isEmpty)
     #expect(names.ask(nil) == .unknown)

@@ -11,7 +11,7 @@ import Testing
 /// What is decided about a run's network, without any.
 @Suite(.timeLimit(.minutes(1))) struct NetworkPlanTests {
   private func plan(_ endpoints: String...) throws -> NetworkPlan {
-    NetworkPlan(try endpoints.map { try NetworkEndpoint($0) })
+    NetworkPlan(try endpoints.map { try NetworkEndpoint($0) }, sockets: 256)
   }
 
   @Test("each name has an address of its own, and each address is itself") func places() throws {
@@ -32,10 +32,19 @@ import Testing
     let names = (0..<64).map {
       String(repeating: "a", count: 60) + "-\($0 % 10)." + String(repeating: "b.", count: 90) + "c\($0)"
     }
-    let plan = NetworkPlan(try names.map { try NetworkEndpoint("\($0):443") })
+    let plan = NetworkPlan(try names.map { try NetworkEndpoint("\($0):443") }, sockets: 256)
     #expect(Set(plan.places.map(\.address)).count == 64)
     #expect(plan.request.hosts.utf8.count < ServerRequest.longest / 2)
     #expect(plan.request.listeners.count + 1 <= 128 && NetworkPlan.isOwn([127, 77, 255, 253], port: 53))
+  }
+
+  @Test(
+    "what the kernel holds for all connections of a run is bounded, whatever that may have open",
+    arguments: [(8, 131_072), (256, 131_072), (512, 65_536), (4096, 8192), (8192, 4096), (1 << 20, 4096)])
+  func buffers(sockets: Int, bytes: UInt32) {
+    #expect(NetworkPlan([], sockets: sockets).request.bufferBytes == bytes)
+    // Below that the kernel gives each what it needs.
+    #expect(bytes == 4096 || sockets * 2 * Int(bytes) <= NetworkPlan.maxHeld)
   }
 
   // MARK: What packets say

@@ -62,7 +62,7 @@ import Testing
     init(_ bounds: NetworkRelay.Bounds = .init(), target: String? = nil) throws {
       (plugin, questions) = (try Port(), try Port())
       let number = try #require(server).number
-      let plan = NetworkPlan([try NetworkEndpoint(target ?? "127.0.0.1:\(number)")])
+      let plan = NetworkPlan([try NetworkEndpoint(target ?? "127.0.0.1:\(number)")], sockets: 256)
       let (mine, theirs) = try Sockets.pair(stream: false)
       packets = mine
       let told = told

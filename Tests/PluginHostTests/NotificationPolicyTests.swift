@@ -190,10 +190,10 @@ import Testing
     }
     #expect(calls == FileLockLedger.maxHeld / FileLockLedger.maxTakenByOne)
     let full = try decide("fcntl", [3, command], grants: grants)
-    if kind == .process { #expect(full == .countLocks) } else { #expect(errno(of: full) == ENOLCK) }
-    grants.fileLocks.count(nil, threads: 1, at: .seconds(1), cost: .zero)
+    if kind == .process { #expect(full == .count(.fileLocks)) } else { #expect(errno(of: full) == ENOLCK) }
+    grants.fileLocks.ofProcesses.count(nil, threads: 1, at: .seconds(1), cost: .zero)
     #expect(errno(of: try decide("fcntl", [3, command], grants: grants)) == ENOLCK, "counted at that moment")
-    grants.fileLocks.count(1, threads: 1, at: .seconds(1), cost: .seconds(1))
+    grants.fileLocks.ofProcesses.count(1, threads: 1, at: .seconds(1), cost: .seconds(1))
     let counted = try decide("fcntl", [3, command], grants: grants)
     if kind == .process { #expect(counted == .grant(.fileLock(kind))) } else { #expect(errno(of: counted) == ENOLCK) }
     #expect(errno(of: try decide("fcntl", [3, 8])) == EPERM)
@@ -257,8 +257,13 @@ import Testing
       guard case .grant(.watch) = try decide("epoll_ctl", [3, 1], grants: grants) else { break }
       grants.add(.watch)
     }
-    #expect(grants.watches == NotificationPolicy.Grants.maxWatches)
+    #expect(grants.watches.held == NotificationPolicy.Grants.maxWatches)
+    #expect(try decide("epoll_ctl", [3, 1], grants: grants) == .count(.watches))
+    var later = grants
+    grants.watches.count(NotificationPolicy.Grants.maxWatches, threads: 1, at: .seconds(1), cost: .seconds(1))
     #expect(errno(of: try decide("epoll_ctl", [3, 1], grants: grants)) == ENOSPC)
+    later.watches.count(1, threads: 1, at: .seconds(1), cost: .seconds(1))
+    #expect(try decide("epoll_ctl", [3, 1], grants: later) == .grant(.watch), "what is watched no more is given back")
   }
 
   /// Thirty that ask at once are thirty more, although none of them has begun yet; those of a while ago are counted as

@@ -22,6 +22,11 @@ import Testing
   private static let open = Observed.Denial(wall: "files", call: "openat", target: "/etc/passwd")
   private static let starred = Observed.Denial(wall: "files", call: "openat", target: "/etc/x*y")
   private static let written = Observed.Denial(wall: "files", call: "openat", target: "/etc/x", writes: true)
+  private static let readAndWritten = Observed.Denial(
+    wall: "files", call: "openat", target: "/etc/x", writes: true, readsToo: true)
+  private static let library = Observed.Denial(wall: "files", call: "openat", target: "/opt/codec.so.6")
+  private static let asked = Observed.Denial(wall: "files", call: "access", target: "/opt/x", asksToExecute: true)
+  private static let connected = Observed.Denial(wall: "network", call: "connect", target: "127.0.0.1:18555")
   private static let executed = Observed.Denial(wall: "files", call: "execve", target: "/usr/bin/id")
   private static let own = Observed.Denial(
     wall: "files", call: "unlink", target: RunnerView.container + "/x", writes: true)
@@ -78,6 +83,19 @@ import Testing
       ("allow read /etc/x\\*y", observed(denials: [starred]), false),
       ("deny execute /usr", observed(denials: [executed]), true),
       ("deny read /usr", observed(denials: [executed]), false),
+      ("deny read /etc", observed(denials: [readAndWritten]), true),
+      ("allow read /etc/x", observed(denials: [readAndWritten]), false),
+      ("deny write /etc/x", observed(denials: [readAndWritten]), true),
+      ("allow execute /opt/codec.so.6", observed(denials: [library]), false),
+      ("deny execute /opt", observed(denials: [library]), true),
+      ("allow execute /etc", observed(denials: [open]), true),
+      ("allow execute /opt", observed(denials: [asked]), false),
+      ("deny execute /opt/x", observed(denials: [asked]), true),
+      ("denied by network", observed(denials: [connected]), true),
+      ("denied by network", observed(denials: [open]), false),
+      ("deny connect 127.0.0.1:18555", observed(denials: [connected]), true),
+      ("deny connect 127.0.0.1:18556", observed(denials: [connected]), false),
+      ("deny connect", observed(denials: [connected]), true),
       ("allow write /etc", observed(denials: [open]), true), ("allow read /etc", observed(denials: [open]), false),
       ("allow write $CONTAINER", observed(denials: [own]), false),
       ("allow read $CONTAINER", observed(denials: [own]), true),
@@ -114,6 +132,8 @@ import Testing
       ("", "there are"), ("return 42", "there are"), ("no denial", "there are"), ("outcome", "wallTimeExceeded"),
       ("outcome fine", "isn't an outcome"), ("deny", "there are"), ("deny read", "system call"),
       ("deny nosuchcall", "system call"), ("deny read /etc", nil), ("deny openat etc", "absolute"),
+      ("deny connect nowhere", "a.example:443"),
+      ("deny connect :1", "a.example:443"),
       ("allow etc", "there are"), ("denied by landlock", "seccomp, files, limits"), ("memory 4MiB", "<="),
       ("memory <= much", "4MiB"), ("wall <= 3MiB", "2s"), ("log", "there are"), ("output hex:1", "two digits"),
       ("output hex:zz", "two digits"), ("allow read", "there are"), ("allow read etc", "$CONTAINER"),

@@ -63,6 +63,16 @@ enum DatabaseFiles {
     return answer == "ok" ? nil : answer ?? "no answer"
   }
 
+  /// Takes from all others the right to read: URLs and fields of requests are secrets, and the folder may be open to them.
+  static func hide(_ path: String) throws(SystemCallError) {
+    for suffix in suffixes {
+      guard let found = try? Files.identity(of: path + suffix), found.isRegularFile, found.mode & 0o077 != 0 else {
+        continue
+      }
+      try checkErrno("chmod", path + suffix) { chmod(path + suffix, 0o600) }
+    }
+  }
+
   static func remove(_ path: String) { for suffix in suffixes { unlink(path + suffix) } }
 
   /// Copies a damaged database under a dated name; nil if there is nothing. What hasn't changed since isn't copied again: a
@@ -96,19 +106,20 @@ enum DatabaseFiles {
     let from = try OwnedDescriptor.open(source, O_RDONLY)
     let to = try OwnedDescriptor.open(target, O_WRONLY | O_CREAT | O_EXCL)
     let files = SystemFiles()
-    try withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 16) { buffer throws(SystemCallError) in
-      var offset: Int64 = 0
-      while true {
-        let count = try files.read(buffer, from: from.number, at: offset)
-        if count == 0 { break }
-        if offset == 0 { changing(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])) }
-        var written = 0
-        while written < count {
-          let rest = UnsafeRawBufferPointer(rebasing: buffer[written..<count])
-          written += try files.write(rest, to: to.number, at: offset + Int64(written))
-        }
-        offset += Int64(count)
+    // Not on the stack, which `ulimit -s` may have made small.
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { buffer.deallocate() }
+    var offset: Int64 = 0
+    while true {
+      let count = try files.read(buffer, from: from.number, at: offset)
+      if count == 0 { break }
+      if offset == 0 { changing(UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])) }
+      var written = 0
+      while written < count {
+        let rest = UnsafeRawBufferPointer(rebasing: buffer[written..<count])
+        written += try files.write(rest, to: to.number, at: offset + Int64(written))
       }
+      offset += Int64(count)
     }
     try files.synchronize(to.number)
   }

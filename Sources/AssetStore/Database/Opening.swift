@@ -91,6 +91,7 @@ struct Opening {
       // It is synchronised once, when it is whole.
       try DatabaseFiles.putInPlace(unfinished, at: path)
     }
+    if !options.isReadOnly { try DatabaseFiles.hide(path) }
     let pool = try DatabasePool(path: path, configuration: Self.configuration(isReadOnly: options.isReadOnly))
     if options.isReadOnly {
       guard try pool.read(Schema.migrator.hasCompletedMigrations) else {

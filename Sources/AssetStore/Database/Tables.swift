@@ -1,6 +1,8 @@
 internal import AssetModel
 internal import GRDB
 internal import GRDBSQLite
+internal import Glibc
+internal import LinuxSystem
 
 /// The tables as they are now, which a new database gets at once: to go through all migrations takes as long as to fetch a
 /// small file. Both ways lead to the same tables, which a test compares.
@@ -8,6 +10,8 @@ enum Tables {
   /// Makes the file of a database that has them and is in WAL mode. It isn't synchronised: its caller does that before renaming it. By
   /// SQLite alone, since what GRDB looks at in each statement takes twice as long as to carry it out.
   static func create(at path: String) throws(DatabaseError) {
+    // SQLite gives its logs the mode that the database has.
+    _ = try? OwnedDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL)
     var connection: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW
     let opened = sqlite3_open_v2(path, &connection, flags, nil)

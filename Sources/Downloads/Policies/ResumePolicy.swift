@@ -306,6 +306,7 @@ enum ResumePolicy {
       return .again(.whole, .server("200 with bytes \(range.first) to \(range.last) of the file alone"))
     }
     let kept = job.partial?.entity
+    if let kept, offset > 0, let wrong = contradiction(kept, entity, job) { return .again(.whole, .server(wrong)) }
     if let kept, isSamePlace(kept.finalURL, entity.finalURL) || isIdentified(job), isSameVersion(kept, entity),
       !saysRangeless(head), let next = ask.withNextCondition
     {
@@ -318,6 +319,15 @@ enum ResumePolicy {
       return .again(.range(from: offset, to: nil, condition: .unbound), .bareRange)
     }
     return .fresh(entity, validatorChanged: offset > 0 && changed)
+  }
+
+  /// A strong tag names the same bytes (RFC 9110, 8.8.1), and of those there are some. A server that says so again and again means it:
+  /// then it gives its tags out wrongly, and what it has now counts.
+  private static func contradiction(_ kept: Entity, _ entity: Entity, _ job: JobRecord) -> String? {
+    guard let tag = kept.strongTag, tag == entity.strongTag, kept.coding == entity.coding, let before = kept.total,
+      before > 0, entity.total == 0, job.history.fruitlessAttempts < 2
+    else { return nil }
+    return "200 without a byte under the entity tag of a file of \(before)"
   }
 
   /// As far as validators tell.

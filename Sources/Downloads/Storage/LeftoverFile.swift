@@ -12,4 +12,17 @@ package enum LeftoverFile {
     defer { lease.end() }
     try Destination(specification.directory, app: specification.app, files: SystemFiles()).removeStaging(name)
   }
+
+  /// What a download has written that its journal has no checkpoint of yet. `owner`: that of the journal's files
+  /// (`EngineOptions.stagingOwner`).
+  package static func removeUnrecorded(of record: JobRecord, owner: String) throws(SystemCallError) {
+    let specification = record.specification
+    guard StagingLease.hasFolder(specification.directory) else { return }
+    let lease = try StagingLease(specification.directory, app: specification.app)
+    defer { lease.end() }
+    let destination = try Destination(specification.directory, app: specification.app, files: SystemFiles())
+    var options = EngineOptions()
+    options.stagingOwner = owner
+    for name in options.stagingNames(specification, upTo: record.generation) { destination.removeStaging(name) }
+  }
 }

@@ -19,11 +19,14 @@ struct NotificationPolicy {
     /// There would be room for shared memory if some of what was granted has been freed since: to be decided again after a look
     /// at what is mapped.
     case look
-    /// There may be room for a lock once it is counted which ones are held.
-    case countLocks
+    /// There may be room once it is counted what is held.
+    case count(Estimate)
     /// Can't be told yet, and is to be decided again a little later.
     case hold
   }
+
+  /// What is granted by estimate, and counted when there seems to be too much of it.
+  enum Estimate: Equatable { case fileLocks, watches }
 
   /// Kernel objects that no counter of the process shows: the host grants them up to a limit. A memory cgroup charges
   /// shared memory, but no locks.
@@ -43,7 +46,7 @@ struct NotificationPolicy {
     /// Whether the next one that wants shared memory is to be told by what is known by now.
     var hasLooked = false
     var fileLocks = FileLockLedger()
-    var watches = 0
+    var watches = EstimatedObjects(max: maxWatches, maxTakenByOne: 1)
     /// Whether a thread was ever granted.
     private(set) var hasThreads = false
     var starts = ThreadStarts()
@@ -53,7 +56,7 @@ struct NotificationPolicy {
       switch grant {
       case .sharedMemory(let bytes): shared.add(bytes)
       case .fileLock(let kind): fileLocks.add(kind)
-      case .watch: watches += 1
+      case .watch: watches.add()
       case .thread(let asker, let now):
         hasThreads = true
         starts.add(by: asker, at: now, used: used)
@@ -100,7 +103,8 @@ struct NotificationPolicy {
     case "fcntl" where FileLockLedger.Kind(command: arguments.1) != nil: return lock(call)
     case "fallocate": return reserve(call)
     case "epoll_ctl":
-      return grants.watches < Grants.maxWatches ? .grant(.watch) : deny(name, call, ENOSPC, wall: "limits")
+      return decide(
+        grants.watches.verdict(at: now), grant: .watch, .watches, deny("epoll_ctl", call, ENOSPC, wall: "limits"))
     case "mprotect":
       let isCode = arguments.2 & UInt64(PROT_WRITE) == 0
       // The kernel keeps what is mounted without execution from it, whatever the policy says (mprotect(2), EACCES).
@@ -155,9 +159,19 @@ struct NotificationPolicy {
 
   private func lock(_ call: ol_notification) -> Decision {
     guard let kind = FileLockLedger.Kind(command: call.arguments.1) else { return .proceed }
-    if grants.fileLocks.hasRoom(for: kind) { return .grant(.fileLock(kind)) }
-    let mayHaveRoom = grants.fileLocks.isWorthACount(for: kind, at: now)
-    return mayHaveRoom ? .countLocks : deny("fcntl", call, ENOLCK, wall: "limits")
+    let verdict = grants.fileLocks.verdict(on: kind, at: now)
+    return decide(verdict, grant: .fileLock(kind), .fileLocks, deny("fcntl", call, ENOLCK, wall: "limits"))
+  }
+
+  private func decide(
+    _ verdict: EstimatedObjects.Verdict, grant: Grant, _ estimate: Estimate, _ denial: Decision
+  ) -> Decision {
+    switch verdict {
+    case .room: .grant(grant)
+    case .count: .count(estimate)
+    case .wait: .hold
+    case .full: denial
+    }
   }
 
   /// FALLOC_FL_KEEP_SIZE, and FALLOC_FL_ZERO_RANGE with it, within the limit on a file's length; other modes (fallocate(2)) make

@@ -1,7 +1,4 @@
-/// The file locks that a run may hold, which no limit of the kernel counts (fcntl(2), "Advisory record locking"). A pure value.
-///
-/// Whether a call takes a lock or gives one back lies in memory that the plugin may change meanwhile, and closing a file gives
-/// back too. So each call counts as taking as many as one can, and when there seem to be too many, they are counted.
+/// The file locks that a run may hold (fcntl(2), "Advisory record locking"). A pure value.
 struct FileLockLedger: Equatable {
   /// A lock is some 200 bytes of the kernel's.
   static let maxHeld = 8192
@@ -9,12 +6,9 @@ struct FileLockLedger: Equatable {
   static let maxOfOpenFiles = 8192
   /// One of another type amid a lock leaves three.
   static let maxTakenByOne = 2
-  /// A plugin that stays at the limit has its host count for no more than one part in so many of the time.
-  private static let restPerCount = 10
 
-  private(set) var held = 0
+  var ofProcesses = EstimatedObjects(max: maxHeld, maxTakenByOne: maxTakenByOne)
   private(set) var ofOpenFiles = 0
-  private var notBefore = Duration.zero
 
   enum Kind: Equatable {
     /// Of the process: F_SETLK, F_SETLKW.
@@ -31,27 +25,17 @@ struct FileLockLedger: Equatable {
     }
   }
 
-  func hasRoom(for kind: Kind) -> Bool {
+  func verdict(on kind: Kind, at now: Duration) -> EstimatedObjects.Verdict {
     switch kind {
-    case .process: held + Self.maxTakenByOne <= Self.maxHeld
-    case .openFile: ofOpenFiles + Self.maxTakenByOne <= Self.maxOfOpenFiles
+    case .process: ofProcesses.verdict(at: now)
+    case .openFile: ofOpenFiles + Self.maxTakenByOne <= Self.maxOfOpenFiles ? .room : .full
     }
   }
-
-  /// Whether counting may find room; never twice at one moment.
-  func isWorthACount(for kind: Kind, at now: Duration) -> Bool { kind == .process && now > notBefore }
 
   mutating func add(_ kind: Kind) {
     switch kind {
-    case .process: held += Self.maxTakenByOne
+    case .process: ofProcesses.add()
     case .openFile: ofOpenFiles += Self.maxTakenByOne
     }
-  }
-
-  /// `locks`: of the process, as the kernel lists them; nil where it can't be told. `threads`: each may be on its way into a call
-  /// that was granted before.
-  mutating func count(_ locks: Int?, threads: Int, at now: Duration, cost: Duration) {
-    notBefore = now + cost * Self.restPerCount
-    if let locks { held = min(held, locks + threads * Self.maxTakenByOne) }
   }
 }

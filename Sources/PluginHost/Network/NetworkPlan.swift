@@ -13,10 +13,20 @@ struct NetworkPlan: Sendable, Equatable {
   /// In the order in which the runner makes the listeners.
   let places: [Place]
   private let names: [(name: String, address: [UInt8])]
+  private let bufferBytes: UInt32
   /// Of names that are asked for and not listed, so many have an address at which nothing answers.
   static let maxAsked = 256
 
-  init(_ endpoints: [NetworkEndpoint]) {
+  /// Bytes that the kernel may hold for all connections of a run, its pairs among them: no counter of a process shows them, and
+  /// outside version 2 no cgroup does.
+  static let maxHeld = 64 << 20
+  /// Bytes of one connection each way: what a small file needs, and what the kernel takes in any case.
+  private static let bufferRange = 4096...131_072
+
+  /// `sockets`: how many its processes may have open.
+  init(_ endpoints: [NetworkEndpoint], sockets: Int) {
+    let share = Self.maxHeld / 2 / max(sockets, 1)
+    bufferBytes = UInt32(min(max(share, Self.bufferRange.lowerBound), Self.bufferRange.upperBound))
     var taken = Set(endpoints.compactMap(\.host.address))
     taken.formUnion([SpawnRequest.Network.pairing.address, SpawnRequest.Network.resolver.address])
     var names: [(name: String, address: [UInt8])] = []
@@ -38,14 +48,16 @@ struct NetworkPlan: Sendable, Equatable {
     self.names = names
   }
 
-  static func == (left: Self, right: Self) -> Bool { left.places == right.places }
+  static func == (left: Self, right: Self) -> Bool {
+    left.places == right.places && left.bufferBytes == right.bufferBytes
+  }
 
   /// What the runner is asked for.
   var request: SpawnRequest.Network {
     .init(
       listeners: [SpawnRequest.Network.resolver]
         + places.map { .init(address: $0.address, port: $0.endpoint.port) },
-      hosts: hosts)
+      hosts: hosts, bufferBytes: bufferBytes)
   }
 
   /// hosts(5). Other names, `localhost` among them, are asked of the host, which so learns which port is wanted there.

@@ -118,7 +118,8 @@ struct SpawnPlan {
 
   /// nil: none. A run without walls has the machine's.
   var network: NetworkPlan? {
-    !(policy.hasNetwork || policy.observation.network) || options.isBare ? nil : NetworkPlan(policy.network)
+    guard policy.hasNetwork || policy.observation.network, !options.isBare else { return nil }
+    return NetworkPlan(policy.network, sockets: policy.limits.openFiles * (1 + policy.processes))
   }
 
   /// What the runner is asked for once its walls are closed.

@@ -20,16 +20,21 @@ struct DenialRecorder {
     var writes: Bool
     var mayHaveChanged: Bool
     var namesLink: Bool
+    var readsToo: Bool
+    var asksToExecute: Bool
     var rule: String?
 
     init(_ denial: RunReport.Denial, count: Int) {
       self.count = count
       (writes, mayHaveChanged) = (denial.writes, denial.mayHaveChanged)
       (namesLink, rule) = (denial.namesLink, denial.rule)
+      (readsToo, asksToExecute) = (denial.readsToo, denial.asksToExecute)
     }
 
     mutating func add(_ denial: RunReport.Denial) {
       count += 1
+      readsToo = readsToo || denial.readsToo || writes != denial.writes
+      asksToExecute = asksToExecute || denial.asksToExecute
       writes = writes || denial.writes
       mayHaveChanged = mayHaveChanged || denial.mayHaveChanged
       namesLink = namesLink && denial.namesLink
@@ -96,7 +101,8 @@ struct DenialRecorder {
       rows[key].map { row in
         .init(
           wall: key.wall, operation: key.operation, target: key.target.text, path: key.path?.text, count: row.count,
-          writes: row.writes, mayHaveChanged: row.mayHaveChanged, namesLink: row.namesLink, rule: row.rule)
+          writes: row.writes, mayHaveChanged: row.mayHaveChanged, namesLink: row.namesLink, readsToo: row.readsToo,
+          asksToExecute: row.asksToExecute, rule: row.rule)
       }
     }
   }

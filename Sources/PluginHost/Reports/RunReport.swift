@@ -151,6 +151,10 @@ public struct RunReport: Sendable {
     public var mayHaveChanged = false
     /// Whether each of the calls meant a symbolic link itself, and not what it leads to (lstat(2), O_NOFOLLOW, readlink(2)).
     package var namesLink = false
+    /// Whether what `writes` tells of would have been read, too, and that was denied as well.
+    package var readsToo = false
+    /// Whether it was asked if the file may be executed (access(2)).
+    package var asksToExecute = false
     /// What of the policy denied it, as a policy of version 2 has it: without that the call would be decided as for others. A call
     /// that it denies by the name of a group stands there by its own. nil: no more than what holds for every plugin.
     public var rule: String?

@@ -33,6 +33,10 @@ struct NotifiedPaths {
     var writes: Bool
     /// Whether a link at the end of the path was meant itself.
     var namesLink = false
+    /// Whether it would have been read, too (O_RDWR).
+    var readsToo = false
+    /// Whether it was asked if it may be executed.
+    var asksToExecute = false
   }
 
   /// Nil: the plugin gets there.
@@ -51,7 +55,10 @@ struct NotifiedPaths {
       let source =
         first == argument ? nil : first.flatMap { self.path($0) }.map { view.destination(of: $0, followsLast: false) }
       let changes = view.wouldChange(path, by: name, flags: flags, to: source)
-      return Refusal(path: path, writes: changes || mode == SystemCalls.writing, namesLink: !followsLast)
+      return Refusal(
+        path: path, writes: changes || mode == SystemCalls.writing, namesLink: !followsLast,
+        readsToo: changes && (flags.map { SystemCalls.readsAndWrites(flags: $0) } ?? false),
+        asksToExecute: mode.map { $0 & SystemCalls.executable != 0 } ?? false)
     }
     let asks = mode.map { $0 & SystemCalls.writing != 0 } ?? false
     if name == "execve" { return interpreterRefused(of: path).map { Refusal(path: $0, writes: false) } }

@@ -11,7 +11,7 @@ extension SystemCallSupervisor {
     guard let trace = plan.options.trace else { return }
     let verdict: SystemCallTrace.Verdict
     switch decision {
-    case .hold, .look, .countLocks: return
+    case .hold, .look, .count: return
     case .proceed: verdict = .passed
     case .note: verdict = denial == nil ? .passed : .refused(wall: "files")
     case .grant: verdict = .granted

@@ -145,8 +145,8 @@ final class SystemCallSupervisor {
       }
     }
     var decision = decide(isAnyEnding)
-    if decision == .countLocks {
-      countLocks()
+    if case .count(let estimate) = decision {
+      count(estimate)
       decision = decide(isAnyEnding)
     }
     var denial: RunReport.Denial?
@@ -154,7 +154,7 @@ final class SystemCallSupervisor {
     case .proceed:
       if awaitsCode(call) { return hold(call, since: since, at: now) }
       denial = noteCode(of: call)
-    case .hold, .countLocks: return hold(call, since: since, at: now)
+    case .hold, .count: return hold(call, since: since, at: now)
     case .look:
       hold(call, since: since, at: now)
       return beginLook(using: meter.memory(shared: grants.shared.total) ?? 0)
@@ -201,13 +201,24 @@ final class SystemCallSupervisor {
     _ = ol_seccomp_answer(listener, call.id, code)
   }
 
-  private func countLocks() {
+  private func count(_ estimate: NotificationPolicy.Estimate) {
     let begun = BootClock.now
     let processes = meter.processes
-    let locks = processes.isEmpty ? nil : LockList.locks(of: processes)
-    let end = BootClock.now
-    grants.fileLocks.count(locks, threads: meter.threads ?? FileLockLedger.maxHeld, at: end, cost: end - begun)
+    let found: Int? =
+      switch estimate {
+      case _ where processes.isEmpty: nil
+      case .fileLocks: HeldObjects.locks(of: processes)
+      case .watches: HeldObjects.watches(of: processes)
+      }
+    let (end, threads) = (BootClock.now, meter.threads ?? Self.maxThreads)
+    switch estimate {
+    case .fileLocks: grants.fileLocks.ofProcesses.count(found, threads: threads, at: end, cost: end - begun)
+    case .watches: grants.watches.count(found, threads: threads, at: end, cost: end - begun)
+    }
   }
+
+  /// Where it isn't known how many there are: none of what is held is taken for given back.
+  private static let maxThreads = 1 << 20
 
   /// Whether the host still brings in the pages of what this call maps as code.
   private func awaitsCode(_ call: ol_notification) -> Bool {
@@ -268,7 +279,7 @@ final class SystemCallSupervisor {
     guard let refusal = isShared ? first : paths.refused(name, argument) else { return nil }
     var denial = RunReport.Denial(
       wall: "files", operation: name, target: "", count: 1, writes: refusal.writes, mayHaveChanged: isShared,
-      namesLink: refusal.namesLink)
+      namesLink: refusal.namesLink, readsToo: refusal.readsToo, asksToExecute: refusal.asksToExecute)
     denial.name(refusal.path)
     denials.record(denial)
     return denial

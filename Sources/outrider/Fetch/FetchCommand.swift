@@ -53,6 +53,8 @@ struct FetchCommand: AsyncParsableCommand {
   @OptionGroup(title: "Output") var output: FetchOutputOptions
 
   func run() async {
+    // A reader that goes away must not end what is still under way.
+    signal(SIGPIPE, SIG_IGN)
     do {
       let plan = try FetchPlan(self)
       let session = try FetchSession(self, plan)

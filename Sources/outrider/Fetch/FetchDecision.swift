@@ -11,7 +11,7 @@ enum FetchMode: Sendable, Equatable {
   case force
   /// The server is asked whether it has another version than the one that was fetched.
   case ifChanged
-  /// The directory is the command's own: it has no file of the user's.
+  /// The directory is the command's own: it has no file of the user's. The server is asked as with `ifChanged`.
   case ownPlace
 }
 
@@ -28,9 +28,11 @@ enum FetchDecision: Equatable {
   enum ExistingFile: Equatable {
     case none
     /// It is finished, and its file is there under `name`.
-    case intact(JobRecord, name: String)
+    case intact(JobRecord, FileVersion)
     /// It is finished, and its file isn't what it was.
     case damaged(String)
+    /// It is finished, and its file is what it was, which isn't what is wanted now.
+    case outdated(FileVersion, String)
     /// It has its name already, and only has to be called done.
     case named
     /// It isn't finished; what it was going to replace, if anything.
@@ -91,8 +93,9 @@ enum FetchDecision: Equatable {
 
   static func about(_ given: Facts) -> FetchDecision {
     let facts = given.ofItsSubject
-    if let record = facts.finished, facts.mode == .keep || facts.mode == .ownPlace || facts.keepsExpected {
-      return .complete(record.id, name: record.name, bytes: record.record.finalSize ?? 0)
+    if let found = facts.finished, facts.mode == .keep || facts.keepsExpected {
+      let name = found.version.name ?? found.record.specification.fileName
+      return .complete(found.id, name: name, bytes: found.record.finalSize ?? 0)
     }
     if case .inHand(let who) = facts.sibling { return .refuse(TransferFailure(.refused, detail: who)) }
     if facts.existing == .named { return fetch }
@@ -100,7 +103,8 @@ enum FetchDecision: Equatable {
     if let detail = facts.whyNoFile { return .refuse(TransferFailure(.refused, errno: EEXIST, detail: detail)) }
     switch facts.mode {
     case .force: return .fetch(known: nil, replaces: facts.earlier.flatMap { $0.name == nil ? nil : $0 })
-    case .ownPlace: return fetch
+    case .ownPlace:
+      return .fetch(known: facts.finished.flatMap { KnownVersion($0.record) }, replaces: facts.finished?.version)
     case .ifChanged:
       if let version = facts.earlier {
         return .fetch(known: facts.finished.flatMap { KnownVersion($0.record) }, replaces: version)
@@ -109,7 +113,7 @@ enum FetchDecision: Equatable {
     }
     guard facts.there == .file else { return fetch }
     // The digest identifies the file, no matter how it got there.
-    if case .damaged = facts.existing {
+    if facts.difference != nil {
     } else if let size = facts.fittingSize() {
       return .complete(nil, name: String(facts.path.pathNames.last ?? ""), bytes: size)
     }
@@ -119,17 +123,28 @@ enum FetchDecision: Equatable {
 
 extension FetchDecision.Facts {
   /// The finished download whose file is there, whichever command fetched it.
-  fileprivate var finished: (id: JobID?, record: JobRecord, name: String)? {
-    if case .intact(let record, let name) = existing { return (record.id, record, name) }
-    if case .complete(let record, let name) = sibling { return (nil, record, name) }
+  fileprivate var finished: (id: JobID?, record: JobRecord, version: FileVersion)? {
+    if case .intact(let record, let version) = existing { return (record.id, record, version) }
+    if case .complete(let record, let version) = sibling { return (nil, record, version) }
     return nil
+  }
+
+  /// What the file has otherwise than it has to, where it is known.
+  fileprivate var difference: String? {
+    switch existing {
+    case .damaged(let why), .outdated(_, let why): why
+    case .none, .intact, .named, .open: nil
+    }
   }
 
   /// The file that an earlier run left, or that an interrupted one was going to replace.
   fileprivate var earlier: FileVersion? {
-    if let finished { return FileVersion(finished.record, name: finished.name) }
-    if case .open(let version) = existing { return version }
-    return nil
+    if let finished { return finished.version }
+    switch existing {
+    case .outdated(let version, _): return version
+    case .open(let version): return version
+    case .none, .intact, .damaged, .named: return nil
+    }
   }
 
   /// With --if-changed it is about the file that the last run brought, whichever name its server gave it. To the
@@ -142,7 +157,7 @@ extension FetchDecision.Facts {
   }
 
   /// What a digest says is right can't have changed.
-  fileprivate var keepsExpected: Bool { mode == .ifChanged && isExpected }
+  fileprivate var keepsExpected: Bool { (mode == .ifChanged || mode == .ownPlace) && isExpected }
 
   /// Whatever the mode: asked before the server is.
   fileprivate var whyNoFile: String? {
@@ -157,7 +172,7 @@ extension FetchDecision.Facts {
 
   fileprivate var whyOccupied: String {
     let shown = Printable.text(path)
-    if case .damaged(let why) = existing {
+    if let why = difference {
       return "\(shown) \(why), and nothing is ever replaced; remove it, or fetch it with --force"
     }
     if mode == .ifChanged {

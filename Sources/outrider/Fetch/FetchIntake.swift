@@ -12,7 +12,18 @@ struct FetchIntake {
   let versions: FetchVersions
   let naming: FetchNaming
   let view: FetchView
+  let ending: FetchEnding
   let clock = SystemClock()
+  private let bytes: FetchedBytes
+
+  init(
+    plan: FetchPlan, store: AssetStore, engine: DownloadEngine, siblings: FetchSiblings, versions: FetchVersions,
+    naming: FetchNaming, view: FetchView, ending: FetchEnding
+  ) {
+    (self.plan, self.store, self.engine, self.siblings) = (plan, store, engine, siblings)
+    (self.versions, self.naming, self.view, self.ending) = (versions, naming, view, ending)
+    bytes = FetchedBytes { ending.isAsked }
+  }
 
   /// What there is to wait for.
   struct Begun {
@@ -30,22 +41,43 @@ struct FetchIntake {
 
   func begin() async throws -> Begun {
     let turn: FetchTurn?
-    if let turns = siblings.turns { turn = await FetchTurn.take(in: turns) } else { turn = nil }
+    if let turns = siblings.turns {
+      try compareAhead()
+      turn = await FetchTurn.take(in: turns) { ending.isAsked }
+    } else {
+      turn = nil
+    }
     let begun = try await takeIn()
     if let turn { turn.end() }
     return begun
   }
 
+  /// To compare a large file takes long, and who has the turn holds others up.
+  private func compareAhead() throws {
+    let isAny = naming.asksServers || plan.targets.contains { Files.exists(plan.path($0)) }
+    guard isAny else { return }
+    let findings = siblings.look(by: bytes)
+    let found = try look(isAhead: true)
+    for index in plan.targets.indices where !ending.isAsked { _ = decide(index, found, findings[index]) }
+  }
+
   private func takeIn() async throws -> Begun {
     // First: what others left becomes this journal's.
-    let findings = siblings.look(into: store)
+    let findings = siblings.look(by: bytes, into: store)
     let found = try look()
     var begun = Begun()
     var wanted: [Int] = []
     var replaced: [Int: FileVersion] = [:]
     for index in plan.targets.indices {
       let target = plan.targets[index]
-      switch decide(index, found, findings[index]) {
+      let decision = decide(index, found, findings[index])
+      // What was being compared then was no longer compared to its end.
+      if ending.isAsked {
+        begun.postponed += 1
+        view.add(nil, plan.label(target), target.url)
+        continue
+      }
+      switch decision {
       case .complete(let id, let name, let bytes):
         let path = "\(plan.directory)/\(name)"
         begun.complete.append(path)
@@ -60,7 +92,13 @@ struct FetchIntake {
         }
       }
     }
-    try await giveUp(found.others)
+    if ending.isAsked {
+      for target in wanted.map({ plan.targets[$0] }) { view.add(nil, plan.label(target), target.url) }
+      begun.postponed += wanted.count
+      return begun
+    }
+    let missing = Set(wanted)
+    try await giveUp(found.others.filter { missing.contains($0.index) })
     // A run that was killed leaves the folder to the next one, even if that has nothing else to do.
     let isIdle = wanted.isEmpty && !StagingLease.hasFolder(plan.directory)
     begun.staging = isIdle ? nil : try? StagingLease(plan.directory, app: FetchPlan.app)
@@ -72,7 +110,7 @@ struct FetchIntake {
         results = try await engine.add(batch.map { plan.specification(plan.targets[$0]) })
       } catch is EngineClosed {
         for target in wanted[first...].map({ plan.targets[$0] }) { view.add(nil, plan.label(target), target.url) }
-        begun.postponed = wanted.count - first
+        begun.postponed += wanted.count - first
         return begun
       }
       try remember(zip(batch, results), replaced)
@@ -92,41 +130,46 @@ struct FetchIntake {
     var others: [(index: Int, record: JobRecord)] = []
     /// Names that their servers gave the files of finished downloads.
     var servedNames: [Int: String] = [:]
+
+    /// What is true of a finished download's file. Where another has been begun since, the file is still what it is:
+    /// complete, or what that one may replace.
+    mutating func take(
+      _ index: Int, _ record: JobRecord, _ memory: FetchMemory, _ verdict: FetchedFile.Verdict, _ mode: FetchMode
+    ) {
+      servedNames[index] = memory.names[record.id]
+      switch (existing[index], verdict) {
+      case (.open(let version), .intact(let found)) where mode == .ifChanged:
+        existing[index] = .open(replaces: version ?? found)
+      case (.open(let version), .outdated(let found, _)) where mode == .ifChanged:
+        existing[index] = .open(replaces: version ?? found)
+      case (.open, .intact) where mode != .keep: break
+      case (_, .intact(let version)): existing[index] = .intact(record, version)
+      case (nil, .outdated(let version, let why)): existing[index] = .outdated(version, why)
+      case (nil, .damaged(let why)): existing[index] = .damaged(why)
+      case (_, .outdated), (_, .damaged), (_, .another): break
+      }
+    }
   }
 
-  private func look() throws -> Found {
+  /// `isAhead`: nothing is begun.
+  private func look(isAhead: Bool = false) throws -> Found {
     var found = Found()
     let memory = try FetchMemory(store)
     naming.know(memory.names)
-    func check(_ index: Int, _ record: JobRecord, finished: Int64?) {
-      let verdict = FetchedFile.check(
-        record, for: plan.specification(plan.targets[index]), name: memory.names[record.id],
-        modified: memory.modified[record.id], finished: finished)
-      found.servedNames[index] = memory.names[record.id]
-      switch verdict {
-      case .intact(let name): found.existing[index] = .intact(record, name: name)
-      case .damaged(let why): found.existing[index] = .damaged(why)
-      case .another: break
-      }
-    }
     // Checked when the journal isn't being read any more: it is asked about them.
-    var timeless: [(Int, JobRecord)] = []
-    let paths = plan.targets.lazy.map { plan.path($0) }
+    var finished: [(Int, JobRecord)] = []
+    var unfinished: [Int] = []
     // A failure says nothing of the file that was there before it.
-    try store.newestJobs(app: FetchPlan.app, identifiers: paths, passesOverFailures: true) { index, record in
+    try newest(of: plan.targets.indices, .unfailed) { index, record in
       let wanted = plan.specification(plan.targets[index])
       let isOfTheSameURL = record.specification.url.utf8.elementsEqual(wanted.url.utf8)
       let isTheSame = isOfTheSameURL && record.specification.asksForTheSame(as: wanted)
       switch record.state {
-      case .finished where isOfTheSameURL:
-        if memory.modified[record.id] == nil {
-          timeless.append((index, record))
-        } else {
-          check(index, record, finished: nil)
-        }
+      case .finished where isOfTheSameURL: finished.append((index, record))
       case .verified where FetchedFile.isNamed(record, memory.names[record.id]):
-        if isTheSame { found.existing[index] = .named } else { engine.resume(record.id) }
+        if isTheSame { found.existing[index] = .named } else if !isAhead { engine.resume(record.id) }
       case .open, .paused, .verified:
+        unfinished.append(index)
         if isTheSame {
           found.existing[index] = .open(replaces: memory.replacedVersion(by: record))
         } else if record.state != .verified {
@@ -135,9 +178,29 @@ struct FetchIntake {
       default: break
       }
     }
-    // No program uses a file through this journal: what stands there as its last use is when it was finished.
-    for (index, record) in timeless { check(index, record, finished: try store.files.file(of: record.id)?.lastUse) }
+    // Nor does what was begun since and isn't finished.
+    try newest(of: unfinished, .finished) { index, record in
+      if record.specification.url.utf8.elementsEqual(plan.targets[index].url.utf8) { finished.append((index, record)) }
+    }
+    for (index, record) in finished { found.take(index, record, memory, try check(index, record, memory), plan.mode) }
     return found
+  }
+
+  private func newest(
+    of indices: some Collection<Int>, _ jobs: JobSelection, _ body: (Int, JobRecord) -> Void
+  ) throws {
+    let indices = Array(indices)
+    let paths = indices.lazy.map { plan.path(plan.targets[$0]) }
+    try store.newestJobs(app: FetchPlan.app, identifiers: paths, jobs) { body(indices[$0], $1) }
+  }
+
+  private func check(_ index: Int, _ record: JobRecord, _ memory: FetchMemory) throws -> FetchedFile.Verdict {
+    let modified = memory.modified[record.id]
+    // No program uses a file through this journal: what stands there as its last use is when it was finished.
+    let finished = modified == nil ? try store.files.file(of: record.id)?.lastUse : nil
+    return FetchedFile.check(
+      record, for: plan.specification(plan.targets[index]), by: bytes, name: memory.names[record.id],
+      modified: modified, finished: finished)
   }
 
   private func decide(
@@ -154,7 +217,7 @@ struct FetchIntake {
         mode: plan.mode, path: path, existing: found.existing[index] ?? .none, sibling: finding,
         rejection: plan.rejection(of: target), elsewhere: elsewhere,
         isExpected: specification.digest != nil || specification.chunks != nil, there: .init(path),
-        fittingSize: { FetchedFile.size(ofFileThatFits: specification) }))
+        fittingSize: { FetchedFile.size(ofFileThatFits: specification, by: bytes) }))
   }
 
   // MARK: What is added

@@ -26,9 +26,12 @@ struct FetchMemory {
       case .published: modified[job] = Int64(event.detail)
       case .named: names[job] = event.detail
       case .replaces:
+        // Older ones have no times: any change in place would be missed, so they tell nothing.
         let parts = event.detail.split(separator: " ")
-        guard parts.count == 2, let inode = UInt64(parts[0]), let size = Int64(parts[1]) else { continue }
-        replaced[job] = FileVersion(inode: inode, size: size)
+        guard parts.count == 4, let inode = UInt64(parts[0]) else { continue }
+        let numbers = parts.dropFirst().compactMap { Int64($0) }
+        guard numbers.count == 3 else { continue }
+        replaced[job] = FileVersion(inode: inode, size: numbers[0], modified: numbers[1], changed: numbers[2])
       }
     }
   }
@@ -36,8 +39,7 @@ struct FetchMemory {
   /// The file that a download was begun to replace, with its name.
   func replacedVersion(by record: JobRecord) -> FileVersion? {
     replaced[record.id].map { version in
-      let name = names[record.id].flatMap { $0.isExactly(record.specification.fileName) ? nil : $0 }
-      return FileVersion(inode: version.inode, size: version.size, name: name)
+      version.named(names[record.id].flatMap { $0.isExactly(record.specification.fileName) ? nil : $0 })
     }
   }
 
@@ -55,7 +57,7 @@ struct FetchMemory {
   static func named(_ id: JobID, _ name: String, at wall: Int64) -> StoredEvent { event(.named, id, name, wall) }
 
   static func replaces(_ id: JobID, _ version: FileVersion, at wall: Int64) -> StoredEvent {
-    event(.replaces, id, "\(version.inode) \(version.size)", wall)
+    event(.replaces, id, "\(version.inode) \(version.size) \(version.modified) \(version.changed)", wall)
   }
 
   /// That, and the file's name, where it isn't the download's.

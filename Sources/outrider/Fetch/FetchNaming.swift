@@ -20,7 +20,7 @@ final class FetchNaming: Sendable {
   private let store: AssetStore
   private let versions: FetchVersions
   /// Whether servers are asked for names.
-  private let asksServers: Bool
+  let asksServers: Bool
   private let directory: String
   /// Names of all URLs of the command.
   private let own: Set<ExactText>

@@ -125,6 +125,12 @@ struct FetchRequestOptions: ParsableArguments {
   var cacert: String?
   @Flag(help: "Addresses of private networks may be reached, too.") var allowPrivate = false
 
+  /// What may decide which bytes come.
+  var saidToServers: [String] {
+    let named = [("agent", userAgent), ("user", user), ("token", tokenFile), ("cert", cert)]
+    return header.map { "header \($0)" } + named.compactMap { name, value in value.map { "\(name) \($0)" } }
+  }
+
   func validate() throws {
     if key != nil, cert == nil { throw ValidationError("--key goes with --cert.") }
   }

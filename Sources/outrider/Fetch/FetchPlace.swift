@@ -12,15 +12,16 @@ struct FetchPlace: Equatable {
   /// The file is only there until standard output has it.
   var isForOutput = false
 
-  init(_ options: FetchPlaceOptions, firstURL: String?) throws {
+  /// `requests`: what is said to the server beside the URL, which may decide what it answers.
+  init(_ options: FetchPlaceOptions, firstURL: String?, _ requests: FetchRequestOptions) throws {
     let to = options.to ?? "."
     option = "--to \(to)"
     switch options.output {
     case nil: directory = try FetchPath.absolute(to, option)
     case "-":
-      // Named by its URL alone, so that the same command finds it again.
+      // Named by what it is asked for, so that the same command finds it again, and no other does.
       directory = Self.outputs(try FetchState.directory(options.state))
-      name = Self.name(of: firstURL ?? "")
+      name = Self.name(of: [firstURL ?? ""] + requests.saidToServers)
       option = "--output -"
       isForOutput = true
     case let output?:
@@ -39,10 +40,12 @@ struct FetchPlace: Equatable {
   /// Where files are until standard output has them.
   static func outputs(_ state: String) -> String { "\(state)/output" }
 
-  private static func name(of url: String) -> String {
-    var url = url
+  private static func name(of parts: [String]) -> String {
     var hash = RunningHash(.sha256)
-    url.withUTF8 { hash.update(UnsafeRawBufferPointer($0)) }
+    for part in parts {
+      // An argument has no zero byte: no two lists give the same bytes.
+      Array("\(part)\0".utf8).withUnsafeBytes { hash.update($0) }
+    }
     return Hexadecimal.text(hash.digest.prefix(16))
   }
 }

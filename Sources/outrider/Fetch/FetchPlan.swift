@@ -29,7 +29,7 @@ struct FetchPlan: Sendable {
   private let chunks: ChunkList?
 
   init(_ command: FetchCommand) throws {
-    let place = try FetchPlace(command.place, firstURL: command.urls.first)
+    let place = try FetchPlace(command.place, firstURL: command.urls.first, command.requests)
     (directory, option, isForOutput) = (place.directory, place.option, place.isForOutput)
     mode = place.isForOutput ? .ownPlace : command.place.mode
     transferClass = command.pace.foreground || place.isForOutput ? .foreground : .background

@@ -15,7 +15,7 @@ final class FetchSession: Sendable {
   private let view: FetchView
   private let naming: FetchNaming
   private let limit: Duration?
-  private let stopped = Mutex<Int32?>(nil)
+  private let ending: FetchEnding
   /// Heads are shown from a thread of their own: the network's mustn't wait for a terminal.
   private let heads = DispatchQueue(label: "outrider.heads")
 
@@ -41,7 +41,9 @@ final class FetchSession: Sendable {
     engineOptions.stagingOwner = (try? Files.real(opened.directory)) ?? opened.directory
     let versions = FetchVersions(plan.mode)
     engineOptions.mayReplace = versions.mayReplace
-    if plan.mode == .ifChanged { engineOptions.knownVersion = versions.known }
+    if plan.mode == .ifChanged || plan.mode == .ownPlace { engineOptions.knownVersion = versions.known }
+    let ending = FetchEnding()
+    self.ending = ending
     let naming = FetchNaming(opened.store, versions, plan, asksServers: command.place.contentDisposition)
     engineOptions.fileNames = naming.choices
     if command.place.contentDisposition { engineOptions.toldServerName = { id, name in naming.received(name, of: id) } }
@@ -54,7 +56,7 @@ final class FetchSession: Sendable {
     intake = FetchIntake(
       plan: plan, store: store, engine: engine,
       siblings: FetchSiblings(directories: opened.siblings, turns: opened.turns, plan: plan),
-      versions: versions, naming: naming, view: view)
+      versions: versions, naming: naming, view: view, ending: ending)
   }
 
   /// Settled downloads that `explain` can still tell of.
@@ -83,13 +85,12 @@ final class FetchSession: Sendable {
 
   func run() async throws -> Int32 {
     listen()
-    let clock = limit.map { limit in
-      Task { [self] in
-        try await Task.sleep(for: limit)
-        if stop(75) { view.say("--max-time is over") }
+    // Not by a task: one that compares a file, or hands it over, may have the only thread of all tasks.
+    if let limit {
+      DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { [self] in
+        stop(75) { view.say("--max-time is over") }
       }
     }
-    defer { clock?.cancel() }
     let events = engine.events
     let begun = try await intake.begin()
     let (open, published) = await follow(events, begun.open)
@@ -103,40 +104,46 @@ final class FetchSession: Sendable {
       recording: published + view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
     try? store.close()
     let left = open.count + begun.postponed
-    let status = stopped.withLock { left == 0 ? nil : $0 } ?? (view.hasFailures ? 1 : 0)
+    let status = (left == 0 ? nil : ending.status) ?? (view.hasFailures ? 1 : 0)
     view.finish(status: status, left: left)
-    if plan.isForOutput, status == 0 { sendOutput() }
+    if plan.isForOutput, status == 0, ending.beginHandingOver() { await sendOutput() }
     return status
   }
 
-  private func sendOutput() {
-    do throws(SystemCallError) {
-      try FetchStandardOutput.send(plan.path(plan.targets[0]))
-    } catch {
-      Output.failure.withLock { $0 = $0 ?? error }
+  private func sendOutput() async {
+    let path = plan.path(plan.targets[0])
+    let failure = await withCheckedContinuation { done in
+      DispatchQueue.global().async { done.resume(returning: FetchStandardOutput.send(path)) }
     }
+    if let failure { Output.failure.withLock { $0 = $0 ?? failure } }
   }
 
   private func listen() {
     Interrupts.onSignal { [self] number in
+      let status: Int32 = number == SIGINT ? 130 : 75
       // A second signal means that the user doesn't want to wait; what is on the disk is good for the next time.
-      guard stop(number == SIGINT ? 130 : 75) else {
-        view.leaveTerminal()
-        Exit.leave(number == SIGINT ? 130 : 75)
-      }
+      if !stop(status) { leave(status) }
     }
     Interrupts.onWindowChange { [view] in view.redraw() }
   }
 
-  /// Whether it wasn't stopped before.
-  private func stop(_ status: Int32) -> Bool {
-    let isFirst = stopped.withLock { stopped in
-      guard stopped == nil else { return false }
-      stopped = status
+  /// Whether it wasn't stopped before; `tell` says why it is.
+  @discardableResult private func stop(_ status: Int32, _ tell: () -> Void = {}) -> Bool {
+    switch ending.ask(status) {
+    case .first:
+      tell()
+      Task { await engine.close() }
       return true
+    case .again: return false
+    case .nothingToPutAway:
+      tell()
+      leave(status)
     }
-    if isFirst { Task { await engine.close() } }
-    return isFirst
+  }
+
+  private func leave(_ status: Int32) -> Never {
+    view.leaveTerminal()
+    Exit.leave(status)
   }
 
   /// Until nothing is left to do, or nothing moves any more. Returns what is left, and what the journal has to remember of
@@ -175,7 +182,7 @@ final class FetchSession: Sendable {
       default: view.show(event)
       }
       if open.isEmpty { break }
-      if isFailing || stuck.count == open.count { _ = stop(75) }
+      if isFailing || stuck.count == open.count { stop(75) }
     }
     return (open, published)
   }

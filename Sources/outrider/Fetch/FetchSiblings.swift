@@ -12,18 +12,18 @@ struct FetchSiblings {
   let plan: FetchPlan
 
   enum Finding: Equatable {
-    /// Under that name.
-    case complete(JobRecord, name: String)
+    case complete(JobRecord, FileVersion)
     /// It is another command's, for the reason that is given.
     case inHand(String)
   }
 
-  /// Takes what the journals say of this plan's files, by their places in it. What no other process has in hand becomes `store`'s.
-  func look(into store: AssetStore) -> [Int: Finding] {
+  /// What the journals say of this plan's files, by their places in it. What no other process has in hand becomes `store`'s, if
+  /// one is given.
+  func look(by bytes: FetchedBytes, into store: AssetStore? = nil) -> [Int: Finding] {
     var findings: [Int: Finding] = [:]
     for directory in directories {
       do {
-        findings.merge(try look(at: directory, into: store)) { first, _ in first }
+        findings.merge(try look(at: directory, bytes, into: store)) { first, _ in first }
       } catch {
         // The files of this command don't depend on it.
         Output.note("the journal in \(directory) isn't looked at: \(error)")
@@ -32,7 +32,7 @@ struct FetchSiblings {
     return findings
   }
 
-  private func look(at directory: String, into store: AssetStore) throws -> [Int: Finding] {
+  private func look(at directory: String, _ bytes: FetchedBytes, into store: AssetStore?) throws -> [Int: Finding] {
     guard Files.exists("\(directory)/\(AssetStore.databaseName)") else { return [:] }
     var options = AssetStore.Options()
     options.isReadOnly = true
@@ -45,13 +45,13 @@ struct FetchSiblings {
         let modified = memory.modified[record.id]
         let seen = modified == nil ? try sibling.files.file(of: record.id)?.lastUse : nil
         let verdict = FetchedFile.check(
-          record, for: plan.specification(plan.targets[index]), name: memory.names[record.id], modified: modified,
-          finished: seen)
-        if case .intact(let name) = verdict { findings[index] = .complete(record, name: name) }
+          record, for: plan.specification(plan.targets[index]), by: bytes, name: memory.names[record.id],
+          modified: modified, finished: seen)
+        if case .intact(let version) = verdict { findings[index] = .complete(record, version) }
       }
     }
     try sibling.close()
-    guard !open.isEmpty else { return findings }
+    guard let store, !open.isEmpty else { return findings }
     do {
       try adopt(from: directory, into: store)
     } catch StoreError.heldBy(let pid, _, _, _) {
@@ -66,7 +66,7 @@ struct FetchSiblings {
   private func records(in sibling: AssetStore) throws -> (finished: [(Int, JobRecord)], open: [Int]) {
     var (finished, open): ([(Int, JobRecord)], [Int]) = ([], [])
     let paths = plan.targets.lazy.map { plan.path($0) }
-    try sibling.newestJobs(app: FetchPlan.app, identifiers: paths, passesOverFailures: true) { index, record in
+    try sibling.newestJobs(app: FetchPlan.app, identifiers: paths, .unfailed) { index, record in
       let isOfTheSameURL = record.specification.url.utf8.elementsEqual(plan.targets[index].url.utf8)
       if record.state == .finished, isOfTheSameURL { finished.append((index, record)) }
       if !record.state.isTerminal { open.append(index) }
@@ -82,11 +82,14 @@ struct FetchSiblings {
       if !record.state.isTerminal { open.append(record) }
     }
     let memory = try FetchMemory(sibling)
+    let owner = (try? Files.real(directory)) ?? directory
     for var record in open {
       if case .added(let id, let generation) = try store.add([record.specification], now: record.enqueued).first {
         try store.history.record(memory.events(of: record, as: id, at: SystemClock().wall))
         try store.commit([.job(Self.copy(record, as: id, generation: max(generation, record.generation)))])
       }
+      // Nothing of it is certain, and who goes on with it knows only its own names.
+      if record.partial == nil { try? LeftoverFile.removeUnrecorded(of: record, owner: owner) }
       record.state = .cancelled
       record.partial = nil
       try sibling.commit([.job(record)])

@@ -15,14 +15,14 @@ struct FetchTurn: ~Copyable {
   consuming func end() {}
 
   /// `directory`: the first of the default folders. nil: there is no waiting for it any longer, or no such folder.
-  static func take(in directory: String) async -> FetchTurn? {
+  static func take(in directory: String, unless isStopped: @Sendable () -> Bool) async -> FetchTurn? {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     let number = open("\(directory)/turn", flags, 0o600)
     guard number >= 0 else { return nil }
     let file = OwnedDescriptor(taking: number)
     let end = ContinuousClock.now + patience
     while flock(file.number, LOCK_EX | LOCK_NB) != 0 {
-      guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < end else { return nil }
+      guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < end, !isStopped() else { return nil }
       try? await Task.sleep(for: .milliseconds(5))
     }
     return FetchTurn(file)

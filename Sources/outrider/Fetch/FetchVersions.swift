@@ -44,7 +44,7 @@ final class FetchVersions: Sendable {
     else {
       return false
     }
-    return FileVersion(inode: found.inode, size: found.size, name: isOwn ? nil : specification.fileName) == version
+    return FileVersion(found, name: isOwn ? nil : specification.fileName) == version
   }
 
   private func replaceable(_ specification: DownloadSpecification) -> FileVersion? {

@@ -21,7 +21,7 @@ final class FetchView: Sendable {
     let renderer: any FetchRenderer =
       if options.json {
         FetchJSON()
-      } else if isatty(STDERR_FILENO) == 1, !options.quiet {
+      } else if Terminal.draws(on: STDERR_FILENO), !options.quiet {
         FetchTerminal { FetchRow.terminal() }
       } else {
         FetchLog(at: Date())

@@ -9,7 +9,7 @@ struct DownloadsWatch: Sendable {
   var isJSON: Bool
 
   func run() async throws {
-    let view = LiveTable(isTerminal: !isJSON && isatty(STDOUT_FILENO) == 1)
+    let view = LiveTable(isTerminal: !isJSON && Terminal.draws(on: STDOUT_FILENO))
     Interrupts.onInterrupt { view.leave() }
     if view.isTerminal { Interrupts.onWindowChange { view.draw() } }
     let drawing = Task {
@@ -51,7 +51,7 @@ struct DownloadsWatch: Sendable {
   private func tell(_ download: DownloadSummary) throws {
     if isJSON {
       try Output.jsonLine(download)
-    } else if isatty(STDOUT_FILENO) != 1 {
+    } else if !Terminal.draws(on: STDOUT_FILENO) {
       Output.line(DownloadText.line(download))
     }
   }

@@ -20,7 +20,7 @@ final class GateProgress: Sendable {
   init(place: ServicePlace, app: AppSummary, isJSON: Bool) {
     self.place = place
     identifier = app.identifier
-    isTerminal = isatty(STDERR_FILENO) == 1 && !isJSON
+    isTerminal = Terminal.draws(on: STDERR_FILENO) && !isJSON
     isQuiet = isJSON
     state = Mutex(State(board: InstallBoard(app)))
   }
