@@ -235,6 +235,32 @@ import Testing
     try await world.waitUntilShelved(Self.sessions)
   }
 
+  @Test("The groups of earlier versions stay the app's, with their files, and go when it is uninstalled [L16]")
+  func groupsOfEarlierVersions() async throws {
+    let world = try ServiceWorld()
+    world.publish(Self.sessions)
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(Self.sessions)
+    _ = try await world.install(world.bundle(version: "2.0", group: "group.second"))
+    let folder = "\(world.paths.apps)/\(ServiceWorld.app)"
+    try await world.wait("the first version is gone") {
+      try await world.summary()?.gate.isClosed == false && !FileManager.default.fileExists(atPath: "\(folder)/1.0")
+    }
+    // A service that is killed knows them as well.
+    world.kill()
+    try world.start()
+    let stranger = try world.bundle(identifier: "org.stranger")
+    let refusal = try Workspace.run(["install", stranger, "--state", world.state])
+    #expect(refusal.status == 77 && refusal.errors.contains("belongs to \(ServiceWorld.app)"), "\(refusal)")
+    #expect(world.shelved() == Self.sessions)
+    let session = try await world.connect()
+    _ = try await session.request(.uninstall(app: ServiceWorld.app))
+    try await world.wait("it is gone") { try await world.summary() == nil }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: world.paths.groups).isEmpty)
+    _ = try await world.install(stranger)
+  }
+
   @Test("An app whose bundle was taken away is said to need its installation, and isn't waited for")
   func bundleGone() async throws {
     let world = try ServiceWorld()
