@@ -22,6 +22,7 @@ extension ServiceCore {
     }
     guard let failure else { return true }
     if isManifest, let generation = apps[app]?.manifests.first(where: { $0.value == download.uniqueIdentifier })?.key {
+      tell(app, .registry(.refused(manifest: download, generation: generation)))
       tell(app, .lifecycle(.manifestRefused(generation: generation, failure: failure)))
     }
     lastRefusal = failure
