@@ -107,7 +107,10 @@ final class TransferEvents {
       if explanation.code == .allowance, exceedsAllowance(app, unique) { return }
       downloads.change(app, unique) { $0.waiting = TransferWait(explanation) }
       downloads[app]?[unique]?.share(&downloads.shared)
+      // Before its first byte nothing of it changes but why it waits.
+      let isNews = downloads[app]?[unique]?.entry?.state != .downloading
       decider.process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
+      if isNews { news.publish(app, unique) }
       leaveToPlanner(app, unique, explanation)
     case .paused: news.publish(app, unique)
     case .finished, .failed, .cancelled: break

@@ -59,6 +59,23 @@ import Testing
     try await world.waitUntilShelved(["e1": 1000, "t1": 1000])
   }
 
+  @Test("Who watches is told why a download waits that hasn't begun")
+  func waitsFromTheBeginning() async throws {
+    let world = try ServiceWorld()
+    world.publish(["e1": 1000, "t1": 1000])
+    try world.start()
+    let told = Mutex<[String: String]>([:])
+    let session = try await world.connect { message in
+      guard case .event(.download(let download)) = message else { return }
+      told.withLock { $0[download.identifier] = download.waiting?.code }
+    }
+    defer { session.close() }
+    _ = try await session.request(.set(key: "isMetered", value: "true", app: nil))
+    _ = try await session.request(.watch(app: nil))
+    _ = try await world.install(world.bundle())
+    try await world.wait("it is told") { told.withLock { $0["t1"] } == "metered" }
+  }
+
   @Test("The log says what was downloaded and what failed, and why")
   func logs() async throws {
     let world = try ServiceWorld { $0.handler = { request, _ in request.path == "/t1" ? .status(410) : nil } }
