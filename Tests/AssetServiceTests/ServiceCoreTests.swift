@@ -115,6 +115,28 @@ import Testing
     #expect(codes == [100])
   }
 
+  @Test("No delegate hears how far the manifest is: for them it would never end [B28]")
+  func manifestOnItsWay() throws {
+    var core = Self.core()
+    let install = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    let manifest = try #require(Self.added(install).first)
+    let observing = EventRouter.Event.observing(recipient: .connection(1), isObserving: true)
+    _ = core.handle(.app("a", .router(observing)), now: .start)
+    func kinds(_ unique: String) -> [EventRouter.Kind] {
+      let events: [AppEvent] = [
+        .registry(.engineStarted(uniqueIdentifier: unique)), .received(download: unique, bytes: 5, added: 5, total: 9),
+        .registry(.engineWaiting(uniqueIdentifier: unique)),
+      ]
+      return events.flatMap { core.handle(.app("a", $0), now: .start) }.compactMap { action in
+        if case .notify(_, _, let occurrence) = action { occurrence.kind } else { nil }
+      }
+    }
+    #expect(kinds(manifest) == [])
+    let download = PlannedDownload(uniqueIdentifier: "u", identifier: "x", size: 9, host: "example.com")
+    _ = core.handle(.app("a", .schedule(call: 1, download: download, caller: .operator)), now: .start)
+    #expect(kinds("u") == [.began, .progress, .paused])
+  }
+
   @Test("A manifest that the allow list refuses is kept as failed, so that the extension is told of it [B63]")
   func refusedManifest() throws {
     var core = Self.core()

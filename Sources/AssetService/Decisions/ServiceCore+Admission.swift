@@ -84,11 +84,10 @@ extension ServiceCore {
   }
 
   mutating func received(_ app: String, _ download: String, _ bytes: Int64, _ added: Int64, _ total: Int64?) {
-    let isManifest = apps[app]?.manifests.values.contains(download) ?? false
     tell(
       app,
       .progress(
-        isManifest
+        isManifest(download, of: app)
           ? .manifest(received: bytes, total: total)
           : .received(uniqueIdentifier: download, bytes: bytes, total: total)))
     if added > 0 {
@@ -97,6 +96,6 @@ extension ServiceCore {
         tell(app, .restrictions(.received(uniqueIdentifier: download, bytes: added)))
       }
     }
-    occurred(app, EventRouter.Occurrence(number: newOccurrence(), uniqueIdentifier: download, kind: .progress))
+    moved(app, download, .progress)
   }
 }
