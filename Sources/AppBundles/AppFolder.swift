@@ -146,18 +146,48 @@ struct AppFolder {
     let current = linkedVersion
     // Damaged: what is left may be all that there is.
     if let current, !Self.isVersionFolder(current) || (try? description(of: current)) == nil { return }
+    var going: [String] = []
+    var isStaying = current != nil
     for name in names {
       let place = "\(path)/\(name)"
-      if name.hasPrefix(Self.linkPrefix) {
+      if name.hasPrefix(Self.linkPrefix) || GroupRecord.isDraft(name) {
         unlink(place)
-      } else if Self.isVersionFolder(name), name != current, !keeping.contains(where: { $0.lies(below: place) }) {
+      } else if Self.isVersionFolder(name), name != current {
         // An app that runs on through its update still reads its bundle, and is known by it.
-        if let real = try? Files.real(place), Processes.execute(below: real) { continue }
-        Files.removeTree(place)
+        let isInUse =
+          keeping.contains { $0.lies(below: place) } || (try? Files.real(place)).map(Processes.execute) == true
+        if isInUse { isStaying = true } else { going.append(name) }
       }
     }
+    // What they had in their groups stays the app's. Where that can't be written down they stay, and say so themselves.
+    if isStaying, !hasRecorded(groupsOf: going) { return }
+    for name in going { Files.removeTree("\(path)/\(name)") }
+    if isStaying { return }
     // Of a first installation that was killed; what isn't empty stays.
-    if current == nil { rmdir(path) }
+    GroupRecord.remove(in: path)
+    rmdir(path)
+  }
+
+  /// Writes down the groups of versions that go, but for those that stay with others. Returns whether all are safe.
+  private func hasRecorded(groupsOf going: [String]) -> Bool {
+    if going.isEmpty { return true }
+    // One that was removed in part was written down before.
+    let lost = Set(going.flatMap { (try? description(of: $0))?.appGroups ?? [] })
+    let staying = versions.filter { app in !going.contains { app.path.lies(below: "\(path)/\($0)") } }
+    guard !lost.subtracting(staying.flatMap(\.description.appGroups)).isEmpty else { return true }
+    do {
+      let recorded = try GroupRecord.read(identifier, in: path)
+      if !lost.isSubset(of: recorded) { try GroupRecord.write(recorded.union(lost), in: path) }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// The groups of every version that there is or was since the app was installed.
+  func groups() throws(BundleError) -> Set<String> {
+    guard Files.link(path) == nil else { return [] }
+    return try GroupRecord.read(identifier, in: path).union(versions.flatMap(\.description.appGroups))
   }
 }
 

@@ -65,7 +65,7 @@ package struct AppInstaller: Sendable {
     let root = try AppsRoot(self.root, isCreating: true)
     let lock = try root.locked()
     defer { lock.end() }
-    try checkGroups(of: staged.description, among: inventory(root).apps, sharing: sharedGroups)
+    try checkGroups(of: staged.description, in: root, sharing: sharedGroups)
     return try AppFolder(root, staged.description.identifier).adopt(staged, isActive: true)
   }
 
@@ -79,7 +79,7 @@ package struct AppInstaller: Sendable {
     let root = try AppsRoot(self.root, isCreating: true)
     let lock = try root.locked()
     defer { lock.end() }
-    try checkGroups(of: staged.description, among: versions(root), sharing: sharedGroups)
+    try checkGroups(of: staged.description, in: root, sharing: sharedGroups)
     let app = try AppFolder(root, staged.description.identifier).adopt(staged, isActive: false)
     registering(app)
     return app
@@ -106,15 +106,37 @@ package struct AppInstaller: Sendable {
     root.names.filter { BundleNames.isIdentifier($0) }.flatMap { AppFolder(root, $0).versions }
   }
 
+  /// The groups of every app, those of its earlier versions included, and why some can't be told.
+  package func groups() -> GroupOwnership {
+    guard let root = try? AppsRoot(root, isCreating: false) else { return GroupOwnership() }
+    return groups(root)
+  }
+
+  private func groups(_ root: borrowing AppsRoot) -> GroupOwnership {
+    var result = GroupOwnership()
+    for name in root.names where BundleNames.isIdentifier(name) {
+      let folder = AppFolder(root, name)
+      do throws(BundleError) {
+        result.groups[name] = try folder.groups()
+      } catch {
+        result.groups[name] = Set(folder.versions.flatMap(\.description.appGroups))
+        result.problems[name] = error
+      }
+    }
+    return result
+  }
+
   private func checkGroups(
-    of app: AppDescription, among apps: [PlacedApp], sharing shared: Set<String>
+    of app: AppDescription, in root: borrowing AppsRoot, sharing shared: Set<String>
   ) throws(BundleError) {
-    let conflicts = GroupOwnership.conflicts(of: app, among: apps.map(\.description), sharing: shared)
-    guard let conflict = conflicts.first else { return }
-    throw BundleError(
-      .groupTaken, app.identifier,
-      "declares the app group \(conflict.group), which belongs to \(conflict.owners.joined(separator: ", "))",
-      remedy: "allow both to use it with --share-group \(conflict.group), or name another group")
+    let ownership = groups(root)
+    if let conflict = ownership.conflicts(of: app, sharing: shared).first {
+      throw BundleError(
+        .groupTaken, app.identifier,
+        "declares the app group \(conflict.group), which belongs to \(conflict.owners.joined(separator: ", "))",
+        remedy: "allow both to use it with --share-group \(conflict.group), or name another group")
+    }
+    if let problem = ownership.doubt(of: app, sharing: shared) { throw problem }
   }
 
   /// Removes an app with all its versions. Processes that run go on with the files that they have open.

@@ -52,12 +52,13 @@ enum Budgets {
 
   /// More for a job that needs more than it reserved: the bytes that are missing, or nil.
   static func extend(_ database: Database, _ id: JobID, by bytes: Int64) throws -> Int64? {
-    let row = try database.query("SELECT budget, isManifest FROM jobs WHERE id = ? AND state < 3").bind(id.number)
+    let row = try database.query("SELECT budget, isManifest, received FROM jobs WHERE id = ? AND state < 3").bind(
+      id.number)
     guard try row.step() else { throw StoreError.wrongState("job \(id) isn't open") }
     if let name = row.optionalText() {
       let isManifest = row.bool()
       if let budget = try budget(database, name) {
-        let left = budget.available(forManifest: isManifest)
+        let left = isManifest ? budget.available(forManifestThatReceived: row.int64()) : budget.available()
         if bytes > left { return bytes - left }
         try book(database, name, isManifest, reserve: bytes)
       }

@@ -71,6 +71,34 @@ struct KilledInstallTests {
     #expect(outcomes == expected)
   }
 
+  @Test("Killed at any system call, a sweep loses no group of a version that goes [L16]")
+  func killedSweep() throws {
+    let scratch = try Scratch()
+    let root = "\(scratch.path)/apps"
+    let installer = AppInstaller(root: root, isDevelopment: false)
+    let sources = try ["1", "2"].map { version in
+      let folder = try Files.temporaryDirectory(in: scratch.path, prefix: "source-")
+      return try SampleApp(identifier: "a.b", version: version, groups: ["g.\(version)"]).write(in: folder)
+    }
+    func attempt(_ number: Int) throws -> String {
+      Files.removeTree(root)
+      for source in sources { _ = try installer.place(from: source) }
+      return try Tool.run(InstallKiller.program, ["\(number)", Self.program, "sweep", root]).output
+    }
+    let calls = try #require(
+      try attempt(0).split(separator: "\n").last { $0.hasPrefix("calls ") }.flatMap { Int($0.dropFirst(6)) })
+    try #require(calls > 10, "there is something to kill")
+    let expected = GroupOwnership(groups: ["a.b": ["g.1", "g.2"]])
+    for number in 1...calls {
+      let output = try attempt(number)
+      let place = "call \(number) of \(calls): \(output.split(separator: "\n").last ?? "")"
+      #expect(installer.groups() == expected, "\(place)")
+      installer.sweep()
+      #expect(installer.groups() == expected, "\(place)")
+      #expect(try Files.names(in: "\(root)/a.b") == [".groups", "2", "current"], "\(place)")
+    }
+  }
+
   private func source(version: String, in scratch: Scratch) throws -> String {
     var app = SampleApp(identifier: "com.example.sessions", version: version)
     let folder = try Files.temporaryDirectory(in: scratch.path, prefix: "source-")

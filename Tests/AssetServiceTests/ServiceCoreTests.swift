@@ -115,6 +115,67 @@ import Testing
     #expect(codes == [100])
   }
 
+  @Test("No delegate hears how far the manifest is: for them it would never end [B28]")
+  func manifestOnItsWay() throws {
+    var core = Self.core()
+    let install = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    let manifest = try #require(Self.added(install).first)
+    let observing = EventRouter.Event.observing(recipient: .connection(1), isObserving: true)
+    _ = core.handle(.app("a", .router(observing)), now: .start)
+    func kinds(_ unique: String) -> [EventRouter.Kind] {
+      let events: [AppEvent] = [
+        .registry(.engineStarted(uniqueIdentifier: unique)), .received(download: unique, bytes: 5, added: 5, total: 9),
+        .registry(.engineWaiting(uniqueIdentifier: unique)),
+      ]
+      return events.flatMap { core.handle(.app("a", $0), now: .start) }.compactMap { action in
+        if case .notify(_, _, let occurrence) = action { occurrence.kind } else { nil }
+      }
+    }
+    #expect(kinds(manifest) == [])
+    let download = PlannedDownload(uniqueIdentifier: "u", identifier: "x", size: 9, host: "example.com")
+    _ = core.handle(.app("a", .schedule(call: 1, download: download, caller: .operator)), now: .start)
+    #expect(kinds("u") == [.began, .progress, .paused])
+  }
+
+  @Test("A manifest that the allow list refuses is kept as failed, so that the extension is told of it [B63]")
+  func refusedManifest() throws {
+    var core = Self.core()
+    var facts = Self.facts
+    facts.limits.domains = ["other.example.org"]
+    let actions = core.handle(.app("a", .placed(version: "1", kind: .install, facts: facts)), now: .start)
+    #expect(Self.added(actions).isEmpty)
+    let stored = try #require(
+      actions.firstIndex {
+        if case .store("a", let entry) = $0 { entry.isManifest && entry.state == .failed } else { false }
+      })
+    let failed = try #require(
+      actions.firstIndex { if case .recordFailure("a", _, let failure) = $0 { failure.code == 202 } else { false } })
+    // The row has to be there before its failure is written to it.
+    #expect(stored < failed)
+    _ = core.handle(.app("a", .lifecycle(.versionPlaced(version: "1"))), now: .start)
+    #expect(core.apps["a"]?.lifecycle.gate.isClosed == false)
+    #expect(core.apps["a"]?.ledger.entries.count == 1)
+  }
+
+  @Test("A manifest that exceeds the allowance fails and opens the gate [B62]")
+  func manifestBeyondAllowance() throws {
+    var core = Self.core()
+    var facts = Self.facts
+    facts.limits.essentialAllowance = 1 << 20
+    let install = core.handle(.app("a", .placed(version: "1", kind: .install, facts: facts)), now: .start)
+    let manifest = try #require(Self.added(install).first)
+    let whole = core.handle(
+      .app("a", .received(download: manifest, bytes: 1 << 20, added: 1 << 20, total: nil)), now: .start)
+    #expect(!whole.contains(.cancelTransfer(app: "a", download: manifest)))
+    let more = core.handle(
+      .app("a", .received(download: manifest, bytes: (1 << 20) + 1, added: 1, total: nil)), now: .start)
+    #expect(more.contains(.cancelTransfer(app: "a", download: manifest)))
+    let codes = more.compactMap { if case .recordFailure(_, manifest, let failure) = $0 { failure.code } else { nil } }
+    #expect(Set(codes) == [204])
+    _ = core.handle(.app("a", .lifecycle(.versionPlaced(version: "1"))), now: .start)
+    #expect(core.apps["a"]?.lifecycle.gate.isClosed == false)
+  }
+
   @Test("An app has so many scheduled downloads that the journal takes what is kept of them, and no more")
   func tooMany() throws {
     var core = Self.core()

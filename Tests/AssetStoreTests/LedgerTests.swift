@@ -34,6 +34,25 @@ import Testing
     #expect(again[0] == .allowance(missing: 1) && again[1].job != nil)
   }
 
+  @Test("A manifest has its part once, however often it asks for more [F-66]") func aManifestHasOnePart() throws {
+    let folder = try AssetStoreTests.Folder()
+    let store = try AssetStore(opening: folder.path)
+    try store.budgets.set("app", allows: 0)
+    let id = try #require(try store.add([Self.sized("m", nil, isManifest: true)], now: AssetStoreTests.moment())[0].job)
+    var job = try #require(try store.job(id))
+    job.receivedBytes = 700_000
+    try store.commit([.job(job)])
+    #expect(try store.reserve(1, for: id) == 1, "all of it was reserved when it was added")
+    job.receivedBytes = 1 << 20
+    try store.commit([.job(job)])
+    #expect(try store.reserve(300_000, for: id) == 300_000)
+    // What else there is may be a manifest's as well.
+    try store.budgets.set("app", allows: (1 << 20) + 300_000)
+    #expect(try store.reserve(300_001, for: id) == 1)
+    #expect(try store.reserve(300_000, for: id) == nil)
+    #expect(try store.budgets.budget("app")?.manifestReserved == 300_000)
+  }
+
   @Test func moreIsReservedBeforeItIsUsed() throws {
     let folder = try AssetStoreTests.Folder()
     let store = try AssetStore(opening: folder.path)

@@ -107,6 +107,14 @@ import Testing
     #expect(FetchWords.wait(retry) == "waits for 5 s, then tries again: x")
   }
 
+  @Test("a background download that a low volume stops says below what") func stopsInTheBackground() {
+    var shortage = SpaceShortage(
+      directory: "/v", device: 1, need: 1024, free: 700 << 20, floor: 512 << 20, purgeUntil: 540 << 20)
+    shortage.backgroundFloor = 1 << 30
+    let words = FetchWords.wait(Explanation(.disk(shortage)))
+    #expect(words.contains("no background download starts below 1.0 GiB") && words.contains("same command"), "\(words)")
+  }
+
   @Test func whatHeldADownloadIsRemembered() throws {
     let disk = Explanation(.disk, data: ["need": "5", "volume": "/v"], endsIn: 5, remedy: "")
     let moment = StoredMoment(bootIdentifier: "", boot: 0, wall: 50)

@@ -13,6 +13,8 @@ import Testing
   final class World: Sendable {
     let downloads = Mutex<[DownloadSummary]>([])
     let lines = Mutex<[LogLine]>([])
+    /// Whether the extension has run for what was asked.
+    let hasRun = Mutex(false)
     let app = Mutex(
       AppSummary.sample(state: .installing, isClosed: true, reason: "it is being installed", fraction: 0.1))
   }
@@ -22,8 +24,13 @@ import Testing
       switch request {
       case .downloads: peer.reply(id, .downloadList(world.downloads.withLock { $0 }))
       case .log: peer.reply(id, .log(world.lines.withLock { $0 }))
-      case .apps, .install: peer.reply(id, .apps([world.app.withLock { $0 }]))
-      case .runs: peer.reply(id, .runs([.sample(rejected: [.init(identifier: "x", code: 53, reason: "not allowed")])]))
+      case .apps: peer.reply(id, .apps([world.app.withLock { $0 }]))
+      case .install:
+        world.hasRun.withLock { $0 = true }
+        peer.reply(id, .apps([world.app.withLock { $0 }]))
+      case .runs:
+        let run = RunSummary.sample(rejected: [.init(identifier: "x", code: 53, reason: "not allowed")])
+        peer.reply(id, .runs(world.hasRun.withLock { $0 } ? [run] : []))
       case .launch(let app):
         let now = world.app.withLock { $0 }
         if now.gate.isClosed {
@@ -202,6 +209,22 @@ import Testing
     #expect(service.requests.contains(.install(Installation(path: bundle, mustExist: true))))
     let missing = try service.run("install", "/nonexistent/X.app")
     #expect(missing.status == 66 && missing.errors.contains("/nonexistent/X.app"), "\(missing)")
+  }
+
+  @Test("install and update print no run of what was installed before") func formerRun() throws {
+    struct Report: Decodable { var run: RunSummary? }
+    let world = World()
+    world.hasRun.withLock { $0 = true }
+    world.app.withLock { $0 = Self.opened }
+    let service = try Self.service(world)
+    let bundle = try Self.bundle(service)
+    for command in ["install", "update"] {
+      let words = try service.run(command, bundle)
+      #expect(words.status == 0 && !words.errors.contains("rejected x"), "\(words)")
+      let report = try JSONDecoder().decode(
+        Report.self, from: Data(try service.run(command, bundle, "--json").output.utf8))
+      #expect(report.run == nil)
+    }
   }
 
   @Test("an interrupted install leaves the rest to the service, and says how to see and to end it")

@@ -61,6 +61,16 @@ import Testing
     #expect(Self.code(restrictions.handle(.requested(planned("m", size: 1 << 20), isManifest: true), at: 0)) == nil)
   }
 
+  @Test("A manifest that is larger than its part, and than what else is left, fails with 204 there [B62]")
+  func largeManifest() {
+    for (essential, most) in [(Int64(0), Int64(1 << 20)), (3 << 20, 3 << 20)] {
+      var restrictions = Self.restrictions(essential: essential)
+      _ = restrictions.handle(.requested(planned("m", size: nil), isManifest: true), at: 0)
+      #expect(restrictions.handle(.received(uniqueIdentifier: "u-m", bytes: most), at: 1).isEmpty)
+      #expect(Self.code(restrictions.handle(.received(uniqueIdentifier: "u-m", bytes: 1), at: 2)) == 204)
+    }
+  }
+
   @Test("A download of unknown size is accepted and fails with 204 when it goes beyond [B63]")
   func unknownSize() {
     var restrictions = Self.restrictions()

@@ -37,8 +37,11 @@ public struct FreeSpacePolicy: Sendable, Equatable {
   package func verdict(free: Int64, total: Int64, need: Int64 = 0) -> Verdict {
     let floor = floor(total: total)
     if free < floor { return .short(purgeUntil: purgeTarget(need: need, total: total)) }
-    return free < 2 * floor ? .low : .plenty
+    return free < backgroundFloor(total: total) ? .low : .plenty
   }
+
+  /// No background job starts while less is free.
+  package func backgroundFloor(total: Int64) -> Int64 { 2 * floor(total: total) }
 
   /// Purging stops when this is free.
   package func purgeTarget(need: Int64, total: Int64) -> Int64 {

@@ -110,8 +110,9 @@ final class ActionExecutor {
     case .resumeTransfer(let app, let download): try orders.resume(app, download)
     case .cancelTransfer(let app, let download): try orders.cancel(app, download)
     case .setBudget(let app, let budget, let allowed):
-      try? store.budgets.set(TransferPlan.name(of: budget, app), allows: allowed)
-      transfers.engine.allowancesChanged()
+      let name = TransferPlan.name(of: budget, app)
+      try? store.budgets.set(name, allows: allowed)
+      transfers.engine.allowancesChanged(of: name)
     case .startContentRun(let app, let run, let generation, let request, let version):
       runs.start(app, run, generation: generation, request: request, version: version)
     case .startCallbackRun(let app, let run): runs.start(app, run)

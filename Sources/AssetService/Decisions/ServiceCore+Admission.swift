@@ -22,6 +22,7 @@ extension ServiceCore {
     }
     guard let failure else { return true }
     if isManifest, let generation = apps[app]?.manifests.first(where: { $0.value == download.uniqueIdentifier })?.key {
+      tell(app, .registry(.refused(manifest: download, generation: generation)))
       tell(app, .lifecycle(.manifestRefused(generation: generation, failure: failure)))
     }
     lastRefusal = failure
@@ -83,11 +84,10 @@ extension ServiceCore {
   }
 
   mutating func received(_ app: String, _ download: String, _ bytes: Int64, _ added: Int64, _ total: Int64?) {
-    let isManifest = apps[app]?.manifests.values.contains(download) ?? false
     tell(
       app,
       .progress(
-        isManifest
+        isManifest(download, of: app)
           ? .manifest(received: bytes, total: total)
           : .received(uniqueIdentifier: download, bytes: bytes, total: total)))
     if added > 0 {
@@ -96,6 +96,6 @@ extension ServiceCore {
         tell(app, .restrictions(.received(uniqueIdentifier: download, bytes: added)))
       }
     }
-    occurred(app, EventRouter.Occurrence(number: newOccurrence(), uniqueIdentifier: download, kind: .progress))
+    moved(app, download, .progress)
   }
 }

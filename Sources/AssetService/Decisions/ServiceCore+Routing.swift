@@ -232,7 +232,7 @@ extension ServiceCore {
       act(
         .addTransfer(
           app: app, download: download, urgency: urgency, isPaused: isPaused,
-          isManifest: apps[app]?.manifests.values.contains(download.uniqueIdentifier) ?? false,
+          isManifest: isManifest(download.uniqueIdentifier, of: app),
           budget: apps[app]?.budgets[download.uniqueIdentifier]))
     case .setUrgency(let unique, let urgency): act(.setUrgency(app: app, download: unique, urgency: urgency))
     case .pause(let unique): act(.pauseTransfer(app: app, download: unique))
@@ -240,8 +240,8 @@ extension ServiceCore {
     case .cancel(let unique): act(.cancelTransfer(app: app, download: unique))
     case .store(let entry): act(.store(app: app, entry: entry))
     case .remove(let unique): act(.remove(app: app, download: unique))
-    case .began(let unique): occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: .began))
-    case .paused(let unique): occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: .paused))
+    case .began(let unique): moved(app, unique, .began)
+    case .paused(let unique): moved(app, unique, .paused)
     case .settled(let unique, let identifier, let settlement): settled(app, unique, identifier, settlement)
     }
   }
@@ -275,6 +275,15 @@ extension ServiceCore {
   }
 
   // MARK: Routing and delivery
+
+  /// How far a download is. No delegate hears of the manifest before it fails: it is the service's own, and nobody is called with
+  /// its file, so that it would never end for them.
+  mutating func moved(_ app: String, _ unique: String, _ kind: EventRouter.Kind) {
+    guard !isManifest(unique, of: app) else { return }
+    occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: kind))
+  }
+
+  func isManifest(_ unique: String, of app: String) -> Bool { apps[app]?.manifests.values.contains(unique) ?? false }
 
   mutating func occurred(_ app: String, _ occurrence: EventRouter.Occurrence) {
     if occurrence.kind.needsAnswer { change(app) { $0.occurrences[occurrence.number] = occurrence } }

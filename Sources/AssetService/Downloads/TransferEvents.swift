@@ -107,23 +107,29 @@ final class TransferEvents {
       if explanation.code == .allowance, exceedsAllowance(app, unique) { return }
       downloads.change(app, unique) { $0.waiting = TransferWait(explanation) }
       downloads[app]?[unique]?.share(&downloads.shared)
+      // Before its first byte nothing of it changes but why it waits.
+      let isNews = downloads[app]?[unique]?.entry?.state != .downloading
       decider.process(.app(app, .registry(.engineWaiting(uniqueIdentifier: unique))))
+      if isNews { news.publish(app, unique) }
       leaveToPlanner(app, unique, explanation)
     case .paused: news.publish(app, unique)
     case .finished, .failed, .cancelled: break
     }
   }
 
-  /// What has no size was let in before the first launch on condition that it keeps to the allowance (B63). What has one has that
-  /// reserved, and asks for more only where it was too small. Either fails where the allowance ends. Returns whether it did.
+  /// What has no size was let in before the first launch on condition that it keeps to the allowance (B63), the manifest among it.
+  /// What has one has that reserved, and asks for more only where it was too small. Either fails where the allowance ends: no
+  /// first launch can raise it as long as the gate waits for the manifest. Returns whether it did.
   private func exceedsAllowance(_ app: String, _ unique: String) -> Bool {
-    guard let value = downloads[app]?[unique]?.value, !value.isManifest,
-      decider.core.apps[app]?.restrictions.isActive == true
-    else { return false }
+    guard let value = downloads[app]?[unique]?.value, decider.core.apps[app]?.restrictions.isActive == true else {
+      return false
+    }
     let failure = Failure.framework(
       204, "\(Printable.text(value.identifier)) goes beyond what is left of the allowance before the first launch")
     let key = Transfers.Key(app: app, download: unique)
     retry.attempt(.release, of: key) { () throws(UnreadableJournal) in try transfers.cancel(key) }
+    if value.isManifest { freshAnswers.giveUp(of: app) }
+    log(app, unique, .failed(failure))
     decider.process(.app(app, .registry(.engineSettled(uniqueIdentifier: unique, settlement: .failed(failure)))))
     return true
   }

@@ -44,14 +44,15 @@ final class AppCatalog {
     return found
   }
 
-  /// The groups that this app has and no other one, in any version.
-  private func ownGroups(of app: String) -> Set<String> {
-    func groups(_ versions: [String: PlacedApp]) -> Set<String> {
-      Set(versions.values.flatMap(\.description.appGroups))
+  /// The groups that this app has and no other one, in any version that there is or was.
+  private func ownGroups(of app: String) async -> Set<String> {
+    var ownership = await Task.detached { [bundles] in bundles.groups() }.value
+    // Others may have taken the files of a version away.
+    for (other, versions) in placed { ownership.add(versions.values.flatMap(\.description.appGroups), of: other) }
+    if let problem = ownership.problems[app] {
+      logger.error("groups of earlier versions stay in \(plan.groups): \(problem.reason)", metadata: ["app": "\(app)"])
     }
-    return placed.reduce(into: groups(placed[app] ?? [:])) { own, other in
-      if other.key != app { own.subtract(groups(other.value)) }
-    }
+    return ownership.own(of: app)
   }
 
   // MARK: Actions
@@ -77,7 +78,7 @@ final class AppCatalog {
 
   /// Its groups go before its bundle: a service that is killed between the two still knows which they are.
   func remove(_ app: String) async {
-    let groups = ownGroups(of: app).filter(Containers.isValid).map { "\(plan.groups)/\($0)" }
+    let groups = await ownGroups(of: app).filter(Containers.isValid).map { "\(plan.groups)/\($0)" }
     await Task.detached { for group in groups { Files.removeTree(group) } }.value
     do {
       try await Task.detached { [bundles] in try bundles.remove(app) }.value

@@ -12,6 +12,9 @@ final class BundleShelf: Sendable {
   /// Every version that is there.
   func versions() -> [PlacedApp] { installer.versions() }
 
+  /// Which groups are whose. Blocks for as long as reading a small file of each version takes.
+  func groups() -> GroupOwnership { installer.groups() }
+
   /// Copies or unpacks a bundle, and checks it. Blocks.
   func stage(_ path: String) throws(BundleError) -> StagedApp { try installer.stage(from: path) }
 

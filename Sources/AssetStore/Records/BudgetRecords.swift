@@ -17,12 +17,21 @@ public struct Budget: Sendable, Equatable {
   /// - Parameter forManifest: Whether the job is the download of the app's manifest.
   /// - Returns: Bytes, 0 or more.
   public func available(forManifest: Bool = false) -> Int64 {
+    if forManifest { return available(forManifestThatReceived: 0) }
     let manifest = Self.sum(manifestCharged, manifestReserved)
-    let used = Self.sum(charged, reserved)
-    let left = max(0, allowed - min(allowed, used))
-    if forManifest { return max(0, Budgets.manifestPart - manifestReserved, left - min(left, manifest)) }
     return max(0, left - min(left, max(min(allowed, Budgets.manifestPart), manifest)))
   }
+
+  /// What a job may reserve whose manifest has received so many bytes already. They were of its part: whoever came back for
+  /// the rest again and again would have a part each time, and no end.
+  func available(forManifestThatReceived received: Int64) -> Int64 {
+    let manifest = Self.sum(manifestCharged, manifestReserved)
+    let part = max(0, Budgets.manifestPart - min(Budgets.manifestPart, Self.sum(received, manifestReserved)))
+    return max(part, left - min(left, manifest))
+  }
+
+  /// By what isn't a manifest.
+  private var left: Int64 { max(0, allowed - min(allowed, Self.sum(charged, reserved))) }
 
   /// Both at least 0; more than any number is the largest one.
   private static func sum(_ left: Int64, _ right: Int64) -> Int64 {

@@ -111,8 +111,10 @@ public final class DownloadEngine: Sendable {
     mailbox.post(.request(.rates(bytesPerSecond, classes: classes)))
   }
 
-  /// An allowance was raised: downloads that wait for one are looked at again.
-  public func allowancesChanged() { mailbox.post(.request(.allowancesChanged)) }
+  /// An allowance was raised: downloads that wait for it are looked at again.
+  ///
+  /// - Parameter budget: Its name; nil: any may have changed.
+  public func allowancesChanged(of budget: String? = nil) { mailbox.post(.request(.allowancesChanged(of: budget))) }
 
   /// Why a download isn't moving; nil when there is no such download.
   ///

@@ -30,7 +30,7 @@ struct MessageRouter {
     case .networkChanged: parts.network.networkChanged()
     case .proxy(let proxy, let noProxy): parts.network.setProxy(proxy, except: noProxy)
     case .rates(let all, let classes): parts.bodies.setRates(all, classes)
-    case .allowancesChanged: parts.room.allowancesChanged()
+    case .allowancesChanged(let budget): parts.room.allowancesChanged(of: budget)
     case .close(let reply): engine.close(reply)
     }
   }

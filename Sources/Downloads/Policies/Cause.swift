@@ -165,10 +165,21 @@ extension Explanation {
     if shortage.lacksInodes {
       return (.disk, ["volume": volume, "inodes": "none left"], "delete some files of the volume, however small")
     }
-    let data = [
+    var data = [
       "volume": volume, "need": "\(shortage.need)", "free": "\(shortage.free)", "floor": "\(shortage.floor)",
     ]
     let missing = shortage.missing
+    if let backgroundFloor = shortage.backgroundFloor {
+      data["backgroundFloor"] = "\(backgroundFloor)"
+      if shortage.isOfBackground {
+        let remedy = "free \(missing) bytes on the volume, or start it in the foreground"
+        return (.disk, data, "\(remedy): in the background none starts while less than \(backgroundFloor) are free")
+      }
+    }
+    if missing == 0, shortage.reserved > 0 {
+      data["reserved"] = "\(shortage.reserved)"
+      return (.disk, data, "the downloads that run end, for which \(shortage.reserved) bytes are kept, or more room")
+    }
     return (.disk, data, missing > 0 ? "free \(missing) bytes on the volume" : "a larger quota, or less of it in use")
   }
 

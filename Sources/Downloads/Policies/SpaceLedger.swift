@@ -59,8 +59,11 @@ struct SpaceLedger {
     if isEnough(DiskReservation(bytes: admittedBytes, inodes: Int64(running))) { return nil }
     let reserved = reserved()
     if isEnough(reserved) { return nil }
-    return refusal(
+    var shortage = refusal(
       need: need, at: place, space: space, lacksInodes: space.freeInodes.map { $0 <= reserved.inodes } ?? false)
+    if isBackground { shortage.backgroundFloor = policy.backgroundFloor(total: space.total) }
+    shortage.reserved = reserved.bytes
+    return shortage
   }
 
   /// A volume refused to take more, though it may have said that it had room. `space`: nil when it doesn't say.
@@ -98,6 +101,7 @@ struct SpaceLedger {
     volume.smallestRefused = min(volume.smallestRefused, shortage.need)
     volume.blockedUntil = now + Self.delay(after: volume.shortages)
     (volume.lastFree, volume.lastFloor) = (shortage.free, shortage.floor)
+    (volume.lastBackgroundFloor, volume.lastReserved) = (shortage.backgroundFloor, shortage.reserved)
     let isNews = volume.state != .short
     volume.state = .short
     let asksForRoom = canAsk && !volume.isMakingRoom
@@ -152,9 +156,10 @@ struct SpaceLedger {
     guard volume.state == .short, remaining != .max, remaining >= volume.smallestRefused, isBackground else {
       return nil
     }
-    let shortage = SpaceShortage(
+    var shortage = SpaceShortage(
       directory: directory, device: device, need: remaining, free: volume.lastFree, floor: volume.lastFloor,
       purgeUntil: remaining + volume.lastFloor)
+    (shortage.backgroundFloor, shortage.reserved) = (volume.lastBackgroundFloor, volume.lastReserved)
     return (.disk(shortage), volume.blockedUntil)
   }
 
@@ -186,5 +191,8 @@ private struct Volume {
   var smallestRefused: Int64 = .max
   var lastFree: Int64 = 0
   var lastFloor: Int64 = 0
+  /// Where it was a background one.
+  var lastBackgroundFloor: Int64?
+  var lastReserved: Int64 = 0
   var isMakingRoom = false
 }

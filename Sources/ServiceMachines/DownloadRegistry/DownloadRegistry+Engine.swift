@@ -29,6 +29,14 @@ extension DownloadRegistry {
     ) { $0.isManifest = isManifest }
   }
 
+  mutating func refuse(_ manifest: PlannedDownload, _ generation: Int) -> [Effect] {
+    guard entries[manifest.uniqueIdentifier] == nil else { return [] }
+    return keepFailed(
+      Entry(
+        download: manifest, state: .waiting, ownUrgency: manifest.isEssential ? .essential : .background,
+        owner: .service, generation: generation, isManifest: true))
+  }
+
   mutating func setPaused(generation: Int, _ isPaused: Bool) -> [Effect] {
     let meant = (generations[generation] ?? []).sorted()
     guard !meant.isEmpty, pausedGenerations.contains(generation) != isPaused else { return [] }

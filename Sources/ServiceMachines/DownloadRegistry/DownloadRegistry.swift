@@ -53,6 +53,7 @@ package struct DownloadRegistry: Sendable, Equatable, Codable {
     case .resume(let call, let unique): return setPaused(call, unique, false)
     case .planned(let downloads, let generation, let isManifest):
       return downloads.flatMap { plan($0, generation, isManifest: isManifest) }
+    case .refused(let manifest, let generation): return refuse(manifest, generation)
     case .pauseGeneration(let generation): return setPaused(generation: generation, true)
     case .resumeGeneration(let generation): return setPaused(generation: generation, false)
     case .cancelGeneration(let generation): return cancelAll(of: generation)

@@ -118,6 +118,8 @@ extension DownloadRegistry {
     case resume(call: UInt64, uniqueIdentifier: String)
     /// What an extension answered, and the manifest.
     case planned(downloads: [PlannedDownload], generation: Int, isManifest: Bool)
+    /// The manifest may not even be asked for: it is kept as one that failed, for those who are told of it.
+    case refused(manifest: PlannedDownload, generation: Int)
     case pauseGeneration(Int)
     case resumeGeneration(Int)
     /// nil: all.

@@ -154,7 +154,8 @@ package struct Restrictions: Sendable, Equatable, Codable {
     guard isActive, let reservation = reservations.rows[unique] else { return [] }
     let covered = min(bytes, reservation.bytes)
     let more = bytes - covered
-    let left = available(reservation.budget, isManifest: reservation.isManifest)
+    // A manifest's part is what was reserved for it: there is no second one.
+    let left = available(reservation.budget, isManifest: reservation.isManifest, isBeyondItsPart: true)
     reservations.rows[unique]?.bytes -= covered
     book(reservation, reserve: -covered, charge: bytes)
     guard more > left else { return [] }
@@ -166,13 +167,16 @@ package struct Restrictions: Sendable, Equatable, Codable {
   }
 
   /// As the journal's budgets count.
-  private func available(_ budget: Budget, isManifest: Bool) -> Int64 {
+  private func available(_ budget: Budget, isManifest: Bool, isBeyondItsPart: Bool = false) -> Int64 {
     let use = self[budget]
     let allowed =
       budget == .essential ? limits.essentialAllowance : Nanoseconds.sum(limits.allowance, Self.manifestPart)
     let left = max(0, allowed - min(allowed, Nanoseconds.sum(use.charged, use.reserved)))
     let manifest = Nanoseconds.sum(use.manifestCharged, use.manifestReserved)
-    if isManifest { return max(0, Self.manifestPart - use.manifestReserved, left - min(left, manifest)) }
+    if isManifest {
+      let part = isBeyondItsPart ? 0 : max(0, Self.manifestPart - use.manifestReserved)
+      return max(part, left - min(left, manifest))
+    }
     return max(0, left - min(left, max(min(allowed, Self.manifestPart), manifest)))
   }
 

@@ -10,7 +10,7 @@ enum FetchStop: Hashable {
   init?(_ explanation: Explanation) {
     switch explanation.cause {
     case .disk(var shortage):
-      shortage.free = 0
+      (shortage.free, shortage.reserved) = (0, 0)
       self = .disk(shortage)
     case .volume(let code, let mount): self = .volume(code, mount: mount)
     case .journal(let what, isOfVolume: true, _): self = .journal(what)

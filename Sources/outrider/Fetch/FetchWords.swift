@@ -36,6 +36,11 @@ enum FetchWords {
         "the volume of \(place) takes no further file, however small (no inode is left): delete some, and the same "
         + "command goes on"
     }
+    if let backgroundFloor = shortage.backgroundFloor, shortage.free < backgroundFloor {
+      return
+        "the volume of \(place) has \(size(shortage.free)) free, and no background download starts below "
+        + "\(size(backgroundFloor)): make room, and the same command goes on"
+    }
     let need = shortage.need > 0 ? "; \(size(shortage.need)) are needed" : ""
     return "the volume of \(place) has \(size(shortage.free)) free\(need), and \(size(shortage.floor)) stay free: "
       + "make room, and the same command goes on"

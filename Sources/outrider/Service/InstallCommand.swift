@@ -69,6 +69,7 @@ struct InstallationArguments: ParsableArguments {
       let place = try service.place()
       let service = try await ServiceOperator.connect(place)
       Output.note("\(mustExist ? "updating" : "installing") \(Printable.text(self.path))")
+      let newest = try await service.runs(nil, limit: 1).last?.id ?? 0
       let reply = try await service.ask(
         .install(Installation(path: path, sharedGroups: shareGroup, mustExist: mustExist)))
       guard case .apps(let apps) = reply, let app = apps.first else { throw ServiceOperator.unexpected(reply) }
@@ -82,9 +83,9 @@ struct InstallationArguments: ParsableArguments {
             1, "\(app.identifier) \(app.version) isn't in place: \(last.gate.reason); \(last.version) is there")
         }
       }
-      // The one that was asked for downloads, whatever callbacks it had since.
+      // The one that was asked for downloads, whatever callbacks it had since; a former installation's says nothing of this one.
       let run = try? await ServiceOperator.connect(place).runs(app.identifier, limit: 20).last {
-        $0.request != "callbacks"
+        $0.request != "callbacks" && $0.id > newest
       }
       if json {
         try Output.json(AppReport(app: last, run: run))
@@ -104,7 +105,7 @@ struct InstallationArguments: ParsableArguments {
 /// What `install`, `update` and `simulate` print with `--json`.
 struct AppReport: Encodable {
   var app: AppSummary
-  /// The last run of its extension, if it ran.
+  /// The last run of its extension, if it ran for this.
   var run: RunSummary?
 }
 

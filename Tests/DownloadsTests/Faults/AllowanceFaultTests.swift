@@ -75,6 +75,29 @@ import Testing
     try await bench.close()
   }
 
+  @Test("F-66 a manifest beyond its part goes on when its own allowance is raised, and not when another one is")
+  func anotherAllowance() async throws {
+    let bench = try Self.bench(allows: 0)
+    // A second part would be enough for the rest.
+    bench.origin.set("/large", Resource(.pseudoRandom(seed: 3, count: 1_300_000)))
+    let events = bench.harness.engine.events
+    let id = try #require(try await bench.harness.engine.add([Self.manifest(bench, path: "/large")])[0].job)
+    #expect(try await events.waiting(id).code == .allowance)
+    let requests = bench.origin.requests.count
+    // Looked at again, it gets no second part.
+    bench.harness.engine.allowancesChanged()
+    #expect(try await events.waiting(id).code == .allowance)
+    #expect(try #require(try bench.store.budgets.budget("app")).manifestCharged <= 1 << 20)
+    #expect(bench.origin.requests.count == requests)
+    try bench.store.budgets.set("app", allows: 8 << 20)
+    bench.harness.engine.allowancesChanged(of: "another")
+    // Asked after it on the same way, so this is how it stands then.
+    #expect(await bench.harness.engine.explain(id)?.code == .allowance)
+    bench.harness.engine.allowancesChanged(of: "app")
+    #expect(try await bench.harness.end(of: id, in: events).isFinished)
+    try await bench.close()
+  }
+
   private static func redirect(body count: Int) -> Reply {
     .raw(
       "HTTP/1.1 302 Found\r\nLocation: \(Trial.path)?there\r\nContent-Length: \(count)\r\n\r\n"

@@ -50,6 +50,25 @@ import Testing
     #expect(explanation.since == 1 && explanation.endsIn == 2 && explanation.others == [.offline])
   }
 
+  @Test("What a background download waits for on a low volume is said, and a quota only where there may be one")
+  func roomInTheBackground() throws {
+    var shortage = SpaceShortage(directory: "/v", device: 1, need: 10, free: 150, floor: 100, purgeUntil: 115)
+    #expect(Explanation(.disk(shortage)).remedy.contains("quota") && "\(shortage)".contains("quota"))
+    shortage.backgroundFloor = 200
+    let low = Explanation(.disk(shortage))
+    #expect(low.remedy.hasPrefix("free 50 bytes on the volume, or start it in the foreground"))
+    #expect(low.remedy.contains("200") && low.data["backgroundFloor"] == "200")
+    #expect("\(shortage)".hasSuffix("has 150 bytes free: no background download starts below 200"))
+    // No more than any other could it begin there.
+    shortage.need = 60
+    #expect(Explanation(.disk(shortage)).remedy == "free 50 bytes on the volume")
+    shortage.need = 200
+    #expect(Explanation(.disk(shortage)).remedy == "free 150 bytes on the volume")
+    (shortage.free, shortage.reserved) = (350, 100)
+    #expect(Explanation(.disk(shortage)).remedy.hasPrefix("the downloads that run end"))
+    #expect(!"\(shortage)".contains("quota"))
+  }
+
   /// What a server or a file name says may be anything; terminals are written to.
   @Test func nothingHostileReachesATerminal() {
     let hostile = "\u{1b}[2J\u{7}\n" + String(repeating: "x", count: 100_000)

@@ -30,6 +30,23 @@ import Testing
     #expect(missing(100, 0)?.missing == 50)
   }
 
+  @Test("A background download that a low volume keeps waiting says how much has to be free for it") func background() {
+    var ledger = Self.ledger()
+    func shortage(_ free: Int64, isBackground: Bool) -> SpaceShortage? {
+      ledger.shortage(need: 1, at: Self.place, space: Self.space(free), isBackground: isBackground, running: 0) {
+        DiskReservation()
+      }
+    }
+    #expect(shortage(199, isBackground: false) == nil && shortage(200, isBackground: true) == nil)
+    guard let low = shortage(199, isBackground: true) else { return #expect(Bool(false), "it starts") }
+    #expect(low.backgroundFloor == 200 && low.missing == 1 && shortage(50, isBackground: false)?.backgroundFloor == nil)
+    // Those behind it say the same.
+    _ = ledger.refused(low, now: .zero, canAsk: false)
+    let held = ledger.standingHold(directory: "/v/d", remaining: 5, isBackground: true, now: .seconds(1))
+    guard case .disk(let standing)? = held?.reason else { return #expect(Bool(false), "it isn't held") }
+    #expect(standing.backgroundFloor == 200 && standing.missing == 1)
+  }
+
   @Test func eachChangeOfAVolumeIsToldOnce() {
     var ledger = Self.ledger()
     func look(_ free: Int64) -> VolumeReport? { ledger.checked(at: Self.place, space: Self.space(free)) }

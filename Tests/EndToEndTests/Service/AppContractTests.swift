@@ -19,8 +19,10 @@ import Testing
     return world
   }
 
-  private static func install(_ world: ServiceWorld, allowance: Int = 1 << 30) async throws {
-    let bundle = try world.bundle(library: `extension`.get(), allowance: allowance)
+  private static func install(
+    _ world: ServiceWorld, allowance: Int = 1 << 30, domains: [String] = ["127.0.0.1"]
+  ) async throws {
+    let bundle = try world.bundle(library: `extension`.get(), allowance: allowance, domains: domains)
     try FileManager.default.removeItem(atPath: bundle + "/Sessions")
     try FileManager.default.copyItem(atPath: app.get(), toPath: bundle + "/Sessions")
     try world.start()
@@ -112,6 +114,23 @@ import Testing
     let told = world.container + "/\(name) BAErrorDomain 204"
     try await world.wait("the extension is told") { FileManager.default.fileExists(atPath: told) }
     #expect(try await world.downloads().allSatisfy { $0.identifier != name || $0.state == "failed" })
+  }
+
+  @Test(
+    "a manifest that the allow list refuses, or that exceeds its allowance, opens the gate and is told (B62, B63)",
+    arguments: [202, 204])
+  func refusedManifest(code: Int) async throws {
+    let world = try Self.world()
+    if code == 204 { world.origin.set("/manifest.json", Resource(.pseudoRandom(seed: 3, count: 1_300_000))) }
+    try await Self.install(world, allowance: 1 << 20, domains: code == 202 ? ["example.com"] : ["127.0.0.1"])
+    #expect(try await world.summary()?.gate.reason.contains("manifest") == true)
+    let told = "\(world.container)/\(ServiceWorld.app).manifest BAErrorDomain \(code)"
+    try await world.wait("the extension is told") { FileManager.default.fileExists(atPath: told) }
+    // Its transfer is over as well.
+    try await world.wait("no manifest is on its way") {
+      try await world.downloads().allSatisfy { $0.state == "failed" }
+    }
+    #expect(world.origin.requests.count { $0.path == "/manifest.json" } == (code == 202 ? 0 : 1))
   }
 
   @Test("a service starts again with downloads that wait for another attempt") func restarts() async throws {

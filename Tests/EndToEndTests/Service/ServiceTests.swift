@@ -59,6 +59,23 @@ import Testing
     try await world.waitUntilShelved(["e1": 1000, "t1": 1000])
   }
 
+  @Test("Who watches is told why a download waits that hasn't begun")
+  func waitsFromTheBeginning() async throws {
+    let world = try ServiceWorld()
+    world.publish(["e1": 1000, "t1": 1000])
+    try world.start()
+    let told = Mutex<[String: String]>([:])
+    let session = try await world.connect { message in
+      guard case .event(.download(let download)) = message else { return }
+      told.withLock { $0[download.identifier] = download.waiting?.code }
+    }
+    defer { session.close() }
+    _ = try await session.request(.set(key: "isMetered", value: "true", app: nil))
+    _ = try await session.request(.watch(app: nil))
+    _ = try await world.install(world.bundle())
+    try await world.wait("it is told") { told.withLock { $0["t1"] } == "metered" }
+  }
+
   @Test("The log says what was downloaded and what failed, and why")
   func logs() async throws {
     let world = try ServiceWorld { $0.handler = { request, _ in request.path == "/t1" ? .status(410) : nil } }
@@ -233,6 +250,32 @@ import Testing
     _ = try await world.install(world.bundle())
     try await world.waitUntilOpen()
     try await world.waitUntilShelved(Self.sessions)
+  }
+
+  @Test("The groups of earlier versions stay the app's, with their files, and go when it is uninstalled [L16]")
+  func groupsOfEarlierVersions() async throws {
+    let world = try ServiceWorld()
+    world.publish(Self.sessions)
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(Self.sessions)
+    _ = try await world.install(world.bundle(version: "2.0", group: "group.second"))
+    let folder = "\(world.paths.apps)/\(ServiceWorld.app)"
+    try await world.wait("the first version is gone") {
+      try await world.summary()?.gate.isClosed == false && !FileManager.default.fileExists(atPath: "\(folder)/1.0")
+    }
+    // A service that is killed knows them as well.
+    world.kill()
+    try world.start()
+    let stranger = try world.bundle(identifier: "org.stranger")
+    let refusal = try Workspace.run(["install", stranger, "--state", world.state])
+    #expect(refusal.status == 77 && refusal.errors.contains("belongs to \(ServiceWorld.app)"), "\(refusal)")
+    #expect(world.shelved() == Self.sessions)
+    let session = try await world.connect()
+    _ = try await session.request(.uninstall(app: ServiceWorld.app))
+    try await world.wait("it is gone") { try await world.summary() == nil }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: world.paths.groups).isEmpty)
+    _ = try await world.install(stranger)
   }
 
   @Test("An app whose bundle was taken away is said to need its installation, and isn't waited for")

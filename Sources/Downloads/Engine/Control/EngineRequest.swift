@@ -14,6 +14,7 @@ enum EngineRequest: Sendable {
   case proxy(String?, except: String)
   /// Bytes per second.
   case rates(Int64?, classes: [TransferClass: Int64])
-  case allowancesChanged
+  /// nil: any of them.
+  case allowancesChanged(of: String?)
   case close(EngineReply<Void>)
 }

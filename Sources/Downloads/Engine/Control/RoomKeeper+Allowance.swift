@@ -19,9 +19,10 @@ extension RoomKeeper {
     journal.reserve(atLeast: least, upTo: most, for: job.id) { mailbox.post(.job(activation, .reserved($0))) }
   }
 
-  func allowancesChanged() {
+  /// What waits for another one gains nothing: it would ask the journal, and its server, in vain.
+  func allowancesChanged(of changed: String?) {
     for (id, hold) in engine.holds {
-      if case .allowance = hold.reason { engine.release(id) }
+      if case .allowance(let budget, _) = hold.reason, changed == nil || changed == budget { engine.release(id) }
     }
   }
 }
