@@ -88,6 +88,8 @@ import Testing
 
   @Test func whatStandardOutputDidNotTakeIsKept() throws {
     let place = try Place()
+    let nowhere = try Workspace.run(["fetch", place.origin.url("/a.bin"), "-o", "-", "--state", "/dev/null"])
+    #expect(nowhere.status == 73 && nowhere.errors.contains("--state") && !nowhere.errors.contains("--output"))
     let words = "'\(Workspace.outrider)' fetch '\(place.origin.url("/a.bin"))' -q -o - --state '\(place.folder)/state'"
     let full = try Workspace.run(["-c", "\(words) >/dev/full"], program: "/bin/bash")
     #expect(full.status == 74 && full.errors.contains("standard output"), "\(full)")

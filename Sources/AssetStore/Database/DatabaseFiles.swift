@@ -69,7 +69,12 @@ enum DatabaseFiles {
       guard let found = try? Files.identity(of: path + suffix), found.isRegularFile, found.mode & 0o077 != 0 else {
         continue
       }
-      try checkErrno("chmod", path + suffix) { chmod(path + suffix, 0o600) }
+      do throws(SystemCallError) {
+        try checkErrno("chmod", path + suffix) { chmod(path + suffix, 0o600) }
+      } catch {
+        // Some volumes have one mode for all of their files (FAT).
+        guard [EPERM, EOPNOTSUPP, ENOSYS].contains(error.code) else { throw error }
+      }
     }
   }
 

@@ -122,7 +122,11 @@ struct FetchPlan: Sendable {
     do throws(SystemCallError) {
       try Files.makeDirectories(directory, mode: isForOutput ? 0o700 : 0o777)
     } catch {
-      throw Failure(73, "\(option) can't be made: \(error); name another directory")
+      throw Failure(
+        73,
+        isForOutput
+          ? "the state folder can't be made: \(error); name another with --state"
+          : "\(option) can't be made: \(error); name another directory")
     }
     directory = try FetchPath.absolute(directory, option)
   }
