@@ -1,4 +1,5 @@
 import Foundation
+import Sandbox
 import TestSupport
 import Testing
 
@@ -8,6 +9,22 @@ import Testing
 /// of the host.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct ReplacedLibraryTests {
   enum Change: String, CaseIterable, Sendable { case replaced, removed, madeAFolder, linked }
+
+  @Test("A library that is cut short can't be loaded, and is said to be that", arguments: [2000, 16_384, 20_000])
+  func cutShort(bytes: Int) async throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let library = "\(folder)/cut.so"
+    try FileManager.default.copyItem(atPath: Workspace.hostile + "/libhostile.so", toPath: library)
+    try #require(try #require(FileManager.default.contents(atPath: library)).count > bytes)
+    #expect(truncate(library, bytes) == 0)
+    let host = try Workspace.host()
+    defer { host.stop() }
+    let error = await #expect(throws: HostError.self) { _ = try await host.load(library, policy: Policy()) }
+    let outcome = try #require(error?.report?.outcome)
+    // Its loader may find out by itself.
+    #expect(outcome.kind == .loadFailed, "\(outcome)")
+  }
 
   @Test("A library that is replaced while it is loaded", arguments: Change.allCases, [false, true])
   func replaced(_ change: Change, _ isInBundle: Bool) async throws {

@@ -27,6 +27,16 @@ import Testing
     #expect(unknown.detail.contains("or sent itself SIGSYS"))
   }
 
+  @Test(
+    "A file that is cut short couldn't be loaded, where its loader found no more of it", arguments: [SIGBUS, SIGSEGV])
+  func cutShort(signal: Int32) {
+    var site = Self.crash
+    site.signal = signal
+    let found = outcome(status: 139) { ($0.lastWord, $0.cutShort) = (.crashed(site), "/x/libx.so") }
+    #expect(found.kind == (signal == SIGBUS ? .loadFailed : .crashed))
+    #expect(outcome(status: 139) { $0.lastWord = .crashed(site) }.kind == .crashed)
+  }
+
   @Test("The kernel's CPU limit is believed of a run that used that much")
   func cpuLimit() {
     for signal in [SIGXCPU, SIGKILL] {

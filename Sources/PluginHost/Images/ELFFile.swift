@@ -9,9 +9,12 @@ package struct ELFFile: Sendable, Equatable {
   package var exports: [String]
   /// Whether there are more than are read.
   package var exportsAreCut = false
+  /// Whether what it has the loader map lies in part beyond its end.
+  package var isCutShort = false
 
   package struct FormatError: Error, Sendable, CustomStringConvertible {
     package var description: String
+    package var isCutShort = false
   }
 
   /// Looked at in the symbol table, whose length the file makes up.
@@ -31,7 +34,7 @@ package struct ELFFile: Sendable, Equatable {
   /// exports some ten more. What has more of anything than a linker makes is left to the loader.
   init(_ view: FileWindows, readsExports: Bool) throws(FormatError) {
     guard view.integer(0, 4) == 0x464c_457f else { throw FormatError(description: "isn't an ELF file") }
-    guard view.count >= 64 else { throw FormatError(description: "is a truncated ELF file") }
+    guard view.count >= 64 else { throw FormatError(description: "is a truncated ELF file", isCutShort: true) }
     guard view.integer(4, 2) == 0x0102 else {
       throw FormatError(description: "isn't a 64-bit little-endian ELF file")
     }
@@ -62,14 +65,17 @@ package struct ELFFile: Sendable, Equatable {
       guard let type = view.integer(at, 4), let offset = view.integer(at &+ 8, 8),
         let address = view.integer(at &+ 16, 8),
         let length = view.integer(at &+ 32, 8)
-      else { throw FormatError(description: "has program headers beyond its end") }
+      else { throw FormatError(description: "has program headers beyond its end", isCutShort: true) }
       segments.append(Segment(type: type, offset: offset, address: address, length: length))
     }
+    isCutShort = segments.contains { $0.type == 1 && $0.length > 0 && !$0.lies(within: view.count) }
     try readDynamic(view, segments, readsExports)
   }
 
   private struct Segment {
     var type, offset, address, length: UInt64
+
+    func lies(within count: UInt64) -> Bool { offset <= count && length <= count - offset }
   }
 
   private mutating func readDynamic(
@@ -86,7 +92,7 @@ package struct ELFFile: Sendable, Equatable {
     for index in 0..<min(dynamic.length / 16, 4096) {
       guard let tag = view.integer(dynamic.offset &+ index &* 16, 8),
         let value = view.integer(dynamic.offset &+ index &* 16 &+ 8, 8)
-      else { throw FormatError(description: "has a dynamic section beyond its end") }
+      else { throw FormatError(description: "has a dynamic section beyond its end", isCutShort: true) }
       switch tag {
       case 0: break
       case 1, 14, 15, 29: names.append((tag, value))

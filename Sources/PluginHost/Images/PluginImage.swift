@@ -36,6 +36,8 @@ package struct PluginImage: Sendable {
   package let digest: String
   /// Why `elf` is nil, as the end of a sentence that begins with the file's name.
   package let formatError: String?
+  /// Whether its file ends before what it says of itself.
+  let isCutShort: Bool
 
   /// Opens a `.so`, an `.appex` folder, or (`searching`) a library that the system's loader would find by its name.
   /// `readsExports`: for those who want to see them; they are many, and no load needs them.
@@ -80,6 +82,7 @@ package struct PluginImage: Sendable {
     try Self.admit(library, &room)
     let parsed = try readsExports ? Self.read(library, readsExports: true, reading) : Self.parse(library, reading)
     (elf, formatError, digest) = (parsed.elf, parsed.formatError, parsed.digest)
+    isCutShort = parsed.isCutShort
     var needed = Set((elf?.needed ?? []).map(ExactText.init))
     neighbours =
       isSystemLibrary
@@ -124,6 +127,7 @@ package struct PluginImage: Sendable {
   private struct Parsed {
     var elf: ELFFile?
     var formatError: String?
+    var isCutShort = false
     var digest: String
   }
 
@@ -179,9 +183,10 @@ package struct PluginImage: Sendable {
     var result = Parsed(digest: try digest(of: descriptor, count: Int(file.identity.size), reading))
     do throws(ELFFile.FormatError) {
       let view = FileWindows(descriptor: descriptor.number, count: UInt64(file.identity.size), reading: reading)
-      result.elf = try ELFFile(view, readsExports: readsExports)
+      let elf = try ELFFile(view, readsExports: readsExports)
+      (result.elf, result.isCutShort) = (elf, elf.isCutShort)
     } catch {
-      result.formatError = error.description
+      (result.formatError, result.isCutShort) = (error.description, error.isCutShort)
     }
     return result
   }

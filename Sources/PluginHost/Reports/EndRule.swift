@@ -20,6 +20,8 @@ struct EndRule {
   var lastWord: LastWord?
   /// Whether it may execute programs: in its own process, one would take the plugin's place.
   var startsPrograms = false
+  /// The file that was being loaded, where it is cut short: then there is no code where its loader looks for some (mmap(2), SIGBUS).
+  var cutShort: String?
 
   /// What the runner said of its end while it could. The plugin's word, too.
   enum LastWord: Equatable {
@@ -46,6 +48,8 @@ struct EndRule {
       return Outcome(.hostFailed, "the runner \(end) before anything of the plugin was loaded")
     }
     switch lastWord {
+    case .crashed(let site) where site.signal == SIGBUS && cutShort != nil:
+      return Outcome(.loadFailed, "\(cutShort ?? "") is cut short: it has less than its own headers say; copy it again")
     case .crashed(let site) where site.signal != 0: return Outcome(.crashed, "\(CrashText.describe(site)) \(phase)")
     case .wildPointer(let pointer, let call): return Outcome(.crashed, CrashText.describe(pointer, call: call))
     // A call of exit(3) tells who made it.

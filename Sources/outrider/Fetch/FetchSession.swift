@@ -104,9 +104,11 @@ final class FetchSession: Sendable {
       recording: published + view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
     try? store.close()
     let left = open.count + begun.postponed
-    let status = (left == 0 ? nil : ending.status) ?? (view.hasFailures ? 1 : 0)
+    var status = (left == 0 ? nil : ending.status) ?? (view.hasFailures ? 1 : 0)
+    // What is complete, and isn't handed over, is work that is left.
+    if plan.isForOutput, status == 0, !ending.beginHandingOver() { status = ending.status ?? 0 }
     view.finish(status: status, left: left)
-    if plan.isForOutput, status == 0, ending.beginHandingOver() { await sendOutput() }
+    if plan.isForOutput, status == 0 { await sendOutput() }
     return status
   }
 
