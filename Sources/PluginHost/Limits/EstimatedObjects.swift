@@ -8,11 +8,13 @@ struct EstimatedObjects: Equatable {
   let maxTakenByOne: Int
   private(set) var held = 0
   private var notBefore = Duration.zero
-  /// Whether the last count found as many as there may be: then there is no reason to wait for the next one.
+  /// Whether the last count found about as many as there may be: then there is no reason to wait for the next one.
   private var isFull = false
 
-  /// A plugin that stays at the limit has its host count for no more than one part in so many of the time.
-  private static let restPerCount = 10
+  /// A plugin that stays at the limit has its host count for no more than one part in five of the time.
+  private static let restPerCount = 4
+  /// With fewer than one in so many left, what is left isn't worth waiting for: each count finds half of it.
+  static let worthless = 32
 
   init(max: Int, maxTakenByOne: Int) { (self.max, self.maxTakenByOne) = (max, maxTakenByOne) }
 
@@ -40,6 +42,6 @@ struct EstimatedObjects: Equatable {
   mutating func count(_ found: Int?, threads: Int, at now: Duration, cost: Duration) {
     notBefore = now + cost * Self.restPerCount
     if let found { held = min(held, found + threads * maxTakenByOne) }
-    isFull = !hasRoom
+    isFull = held + max / Self.worthless > max
   }
 }
