@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LinuxSystem
 
 /// What the processes of a run hold of the kernel's objects, as it lists them (proc_pid_fdinfo(5), proc_locks(5)).
@@ -39,12 +40,12 @@ enum HeldObjects {
     guard let names = try? Files.names(in: folder, atMost: most), names.count <= limit else { return nil }
     var infos: [[UInt8]] = []
     for name in names {
-      // One that was closed meanwhile holds nothing.
-      guard let info = try? Files.content(of: "\(folder)/\(name)", limit: maxBytes) else {
-        if Files.exists("\(folder)/\(name)") { return nil }
-        continue
+      do throws(SystemCallError) {
+        infos.append(try Files.content(of: "\(folder)/\(name)", limit: maxBytes))
+      } catch {
+        // One that was closed meanwhile holds nothing.
+        guard [ENOENT, ESRCH].contains(error.code) else { return nil }
       }
-      infos.append(info)
     }
     return infos
   }
