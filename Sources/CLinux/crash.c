@@ -296,7 +296,7 @@ static void trap_again(void) {
   _exit(128 + SIGTRAP);
 }
 
-/* A plugin's wish to fault at each unaligned access (EFLAGS.AC) holds in its handlers, too, and what is written here isn't aligned. */
+/* Where a plugin has set EFLAGS.AC, each unaligned access faults, in signal handlers too, and what is written here isn't aligned. */
 static inline __attribute__((always_inline)) void allow_unaligned(void) {
 #ifdef __x86_64__
   __asm__ volatile(
