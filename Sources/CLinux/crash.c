@@ -354,11 +354,13 @@ void ol_tell_exit(const void *caller) {
 }
 
 /* The host asks where this thread is, because the plugin's time is over: it tells, and goes no further. A plugin that signals
-   itself isn't the host. */
+   itself isn't the host. Where the user's queue of signals is full, which one plugin can see to, the kernel leaves out who sent it
+   (sigqueue(3), RLIMIT_SIGPENDING). */
 static void on_question(int number, siginfo_t *info, void *raw) {
   allow_unaligned();
   (void)number;
-  if (info->si_code != SI_TKILL || info->si_pid == getpid()) return;
+  int is_told = info->si_code == SI_TKILL && info->si_pid != getpid();
+  if (!is_told && (info->si_code != SI_USER || info->si_pid != 0)) return;
   struct registers registers = read_registers(raw);
   pid_t self = gettid();
 #if __GLIBC_PREREQ(2, 35)

@@ -35,10 +35,10 @@ package enum Files {
     return ol_get_rlimit(resource, &soft, &hard) == 0 ? hard : .max
   }
 
-  /// Lets this process have as many descriptors as it may.
-  package static func raiseOpenFiles() {
-    let hard = hardLimit(Int32(RLIMIT_NOFILE.rawValue))
-    if hard != .max { _ = ol_set_rlimit(Int32(RLIMIT_NOFILE.rawValue), hard, hard) }
+  /// Lets this process have as much of what the limit is about as it may (setrlimit(2)).
+  package static func raise(_ resource: Int32) {
+    let hard = hardLimit(resource)
+    _ = ol_set_rlimit(resource, hard, hard)
   }
 
   /// Writes a control file of /proc or cgroupfs in one call.

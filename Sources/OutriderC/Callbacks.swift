@@ -77,7 +77,6 @@ private struct Function: @unchecked Sendable {
   let address: outrider_function
   let context: UnsafeMutableRawPointer?
   let signature: CallbackSignature
-  let plugin: UInt64
   let running = RunningCalls()
   private let executor = WaitingExecutor()
 
@@ -95,7 +94,7 @@ private struct Function: @unchecked Sendable {
     var result = outrider_value()
     let status = try running.run { address(context, arguments.start, arguments.count, &result) }
     guard status == 0 else { throw AnswerError(description: "the callback failed with status \(status)") }
-    var reader = Arguments(of: plugin)
+    var reader = Arguments()
     guard let returned = reader.read(&result, 1)?.first else {
       throw AnswerError(description: "the callback's result is no value of this library's")
     }
@@ -133,7 +132,7 @@ public func register(
   do throws(CallSignature.ParseError) { form = try CallbackSignature(parsing: text) } catch let cause {
     return fail(OUTRIDER_USAGE, cause.description, error)
   }
-  let called = Function(address: function, context: context, signature: form, plugin: found.identity)
+  let called = Function(address: function, context: context, signature: form)
   return finish(error) { () async throws(HostError) in
     try await found.register(text) { values in try await called.answer(values) }
   } then: {

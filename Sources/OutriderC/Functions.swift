@@ -63,8 +63,14 @@ public func newHost(
     return nil
   }
   guard !Process.wasForked else { return refuse(OUTRIDER_FAILED, Process.forkedSentence) }
-  guard Process.hasRoom else {
+  guard Process.hasDescriptors else {
     return refuse(OUTRIDER_FAILED, "too few descriptors are left for a host: raise the limit of open files (ulimit -n)")
+  }
+  guard Process.hasThreads else {
+    return refuse(
+      OUTRIDER_FAILED,
+      "this user may not start the threads and processes that a host takes (ulimit -u, pids.max), or not with the memory for them (ulimit -d, -v)"
+    )
   }
   var path: String?
   if let runner {
@@ -161,7 +167,7 @@ public func call(
   guard seconds >= 0, seconds <= Double(Limits.longestTime.components.seconds) else {
     return fail(OUTRIDER_USAGE, "a call can't be given \(seconds) s", error)
   }
-  var reader = Arguments(of: found.identity)
+  var reader = Arguments()
   guard let given = reader.read(arguments, count) else {
     return fail(OUTRIDER_USAGE, "one of the arguments is no value of this library's", error)
   }

@@ -1,5 +1,6 @@
 internal import COutrider
 internal import Glibc
+internal import LinuxSystem
 internal import PluginHost
 
 /// The program that this library is loaded into, which is anybody's.
@@ -22,8 +23,14 @@ enum Process {
   /// Descriptors that libdispatch takes.
   private static let dispatchDescriptors = 8
 
+  /// Of a host, and the processes that it starts first.
+  private static let threads: Int32 = 10
+
+  /// Whether a host's threads can be had: libdispatch would wait for them for ever.
+  static var hasThreads: Bool { Threads.canStart(threads, besides: 16 << 20) }
+
   /// Whether a host can be begun: with too few descriptors for that, libdispatch would end the process.
-  static var hasRoom: Bool {
+  static var hasDescriptors: Bool {
     var opened: [Int32] = []
     defer { for descriptor in opened { close(descriptor) } }
     for _ in 0..<PluginHost.descriptorsToStart + dispatchDescriptors {

@@ -10,11 +10,7 @@ struct Arguments {
   /// Values of one call, those in lists among them.
   private static let maxCount = 1 << 20
 
-  /// Whose handles they are.
-  private let plugin: UInt64
   private var left = Self.maxCount
-
-  init(of plugin: UInt64) { self.plugin = plugin }
 
   /// nil: one of them is no value, or they are too many.
   mutating func read(_ values: UnsafePointer<outrider_value>?, _ count: Int, depth: Int = 0) -> [CallArgument]? {
@@ -36,7 +32,7 @@ struct Arguments {
     case OUTRIDER_UNSIGNED: .unsigned(value.unsigned_value)
     case OUTRIDER_DOUBLE: .double(value.double_value)
     case OUTRIDER_TEXT, OUTRIDER_BYTES: Self.bytes(value).map { .bytes($0) }
-    case OUTRIDER_HANDLE: .handle(PluginHandle(plugin: plugin, number: value.unsigned_value))
+    case OUTRIDER_HANDLE: .handle(PluginHandle(ofC: value.unsigned_value))
     // Its own plugin says whether it is that one's.
     case OUTRIDER_MEMORY: memories[value.memory].map { .memory($0.memory, offset: value.count) }
     case OUTRIDER_CALLBACK: callbacks[value.callback].map { .callback($0.callback) }
@@ -50,6 +46,15 @@ struct Arguments {
     guard let start = value.bytes, value.count > 0, value.count <= Limits.frameBytesRange.upperBound else { return nil }
     return [UInt8](UnsafeRawBufferPointer(start: start, count: value.count))
   }
+}
+
+/// C has one number for a handle, in which is whose it is: another plugin's has to be told from one's own.
+extension PluginHandle {
+  fileprivate init(ofC number: UInt64) {
+    self.init(plugin: number >> 32, number: number & UInt64(UInt32.max))
+  }
+
+  fileprivate var numberInC: UInt64 { plugin << 32 | number & UInt64(UInt32.max) }
 }
 
 /// What a call brought, in memory that C reads until it frees the reply.
@@ -134,7 +139,7 @@ final class Values {
       (stored.bytes, stored.count) = (store(bytes), bytes.count)
     case .handle(let handle?):
       set(OUTRIDER_HANDLE)
-      stored.unsigned_value = handle.number
+      stored.unsigned_value = handle.numberInC
     case .structure(let values), .array(let values):
       set(OUTRIDER_LIST)
       let items = UnsafeMutablePointer<outrider_value>.allocate(capacity: max(values.count, 1))

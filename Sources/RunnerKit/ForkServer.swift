@@ -38,10 +38,13 @@ public struct ForkServer {
     }
     _ = fcntl(hostSocket, F_SETFD, FD_CLOEXEC)
     signal(SIGPIPE, SIG_IGN)
+    leaveIdentity()
     if arguments.contains("--user-namespace") { holdNamespace() }
     umask(0o022)
-    // It holds one for each runner; a runner has the limit of its policy.
-    Files.raiseOpenFiles()
+    // It holds one for each runner; a runner has the limits of its policy.
+    Files.raise(Int32(RLIMIT_NOFILE.rawValue))
+    // It writes to /proc, where one that is smaller than the text counts, too.
+    Files.raise(Int32(RLIMIT_FSIZE.rawValue))
     _ = ol_set_process_name("outrider-runner")
     var namespaces = ServerNamespaces()
     if arguments.contains("--bare") {
@@ -71,6 +74,16 @@ public struct ForkServer {
     server.serve()
   }
 
+  /// Who started it may be another user for a while only (seteuid(2)). It goes on as that one for good, with what that one may do:
+  /// neither may a runner have more, nor half of each.
+  private static func leaveIdentity() {
+    let (user, group) = (geteuid(), getegid())
+    guard getuid() != user || getgid() != group else { return }
+    guard setregid(group, group) == 0, setreuid(user, user) == 0 else { ol_exit_now(ServerExit.identity) }
+    // As if that user had started it: its host writes which users there are in its namespace (proc_pid_uid_map(5)).
+    _ = ol_set_dumpable(1)
+  }
+
   /// A process whose only purpose is its user namespace, which the host maps and takes hold of.
   private static func holdNamespace() -> Never {
     var answer: UInt8 = ol_unshare(ol_new_user) == 0 ? 1 : 0
@@ -85,7 +98,7 @@ public struct ForkServer {
   private static func standIn(hasPidNamespace: Bool) {
     guard hasPidNamespace else { return }
     var pid: pid_t = 0
-    guard ol_fork(&pid) == 0 else { ol_exit_now(71) }
+    guard ol_fork(&pid) == 0 else { ol_exit_now(ServerExit.resources) }
     if pid == 0 {
       _ = ol_set_parent_death_signal(SIGKILL)
       return
@@ -110,7 +123,7 @@ public struct ForkServer {
     self.namespaces.leaveMachineRoot(runtime: runtime)
     var epoll: Int32 = -1
     guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, Event.host.rawValue) == 0 else {
-      ol_exit_now(71)
+      ol_exit_now(ServerExit.resources)
     }
     self.epoll = epoll
     Self.send(
@@ -132,7 +145,7 @@ public struct ForkServer {
       switch ol_epoll_wait(epoll, &keys, Int32(keys.count), children.isEmpty ? -1 : Self.longestWait, &count) {
       case 0: break
       case EINTR: continue
-      default: ol_exit_now(71)
+      default: ol_exit_now(ServerExit.resources)
       }
       // Ends before beginnings: a descriptor number may be used again.
       let events = keys.prefix(Int(count))

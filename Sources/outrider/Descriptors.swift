@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LinuxSystem
 
 /// Room for what a command opens: a journal with its log, sockets, files, and pipes to wake threads.
@@ -10,7 +11,7 @@ enum Descriptors {
 
   private static func raiseLimit() -> Bool {
     let before = OpenFiles.limit
-    Files.raiseOpenFiles()
+    Files.raise(Int32(RLIMIT_NOFILE.rawValue))
     return OpenFiles.limit > before
   }
 }

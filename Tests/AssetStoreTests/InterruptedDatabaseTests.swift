@@ -32,18 +32,23 @@ import Testing
     return folder
   }
 
-  @Test("F-41 killed while the log is written back, the store opens with all of it", arguments: [true, false])
-  func checkpoint(looksFirst: Bool) throws {
+  @Test(
+    "F-41 killed while the log is written back, the store opens with all of it", arguments: [true, false],
+    [true, false])
+  func checkpoint(looksFirst: Bool, readsBesideWrites: Bool) throws {
     let folder = try Self.checkpointing()
     if looksFirst {
       var options = AssetStore.Options()
       options.isReadOnly = true
       #expect(try AssetStore(opening: folder.path, options: options).job(JobID(Int64(Self.count))) != nil)
     }
-    let store = try AssetStore(opening: folder.path)
+    var options = AssetStore.Options()
+    options.readsBesideWrites = readsBesideWrites
+    let store = try AssetStore(opening: folder.path, options: options)
     #expect(store.recovery.wasChecked && store.recovery.damage == nil)
     #expect(try store.job(JobID(Int64(Self.count))) != nil)
     try store.close()
+    #expect(try !AssetStore(opening: folder.path, options: options).recovery.wasChecked, "it was left in order")
   }
 
   @Test("no other user reads the journal, whoever may read its folder, and however it was made") func secrets() throws {
@@ -64,8 +69,10 @@ import Testing
   }
 
   /// Other than a kill does it: what the log lacks as well is missing, and said to be.
-  @Test("F-42 a file that is short, with a log that doesn't hold the rest, is damaged", arguments: [0, 1, 2, 3])
-  func logIsDamaged(kind: Int) throws {
+  @Test(
+    "F-42 a file that is short, with a log that doesn't hold the rest, is damaged", arguments: [0, 1, 2, 3],
+    [false, true])
+  func logIsDamaged(kind: Int, readsBesideWrites: Bool) throws {
     let folder = try Self.checkpointing()
     let log = "\(folder.database)-wal"
     let size = Int(try Files.identity(of: log).size)
@@ -79,20 +86,23 @@ import Testing
       try handle.write(contentsOf: Data("rotten".utf8))
       try handle.close()
     }
-    let error = #expect(throws: StoreError.self) { try AssetStore(opening: folder.path) }
+    var options = AssetStore.Options()
+    options.readsBesideWrites = readsBesideWrites
+    let error = #expect(throws: StoreError.self) { try AssetStore(opening: folder.path, options: options) }
     guard case .corrupt? = error else {
       Issue.record("\(String(describing: error))")
       return
     }
-    var options = AssetStore.Options()
     options.startFresh = true
     let fresh = try AssetStore(opening: folder.path, options: options)
     #expect(fresh.recovery.copy != nil)
     try fresh.close()
   }
 
-  @Test("F-41 a change that a rollback journal takes back doesn't keep anybody out", arguments: [false, true])
-  func rollbackJournal(startFresh: Bool) throws {
+  @Test(
+    "F-41 a change that a rollback journal takes back doesn't keep anybody out", arguments: [false, true],
+    [false, true])
+  func rollbackJournal(startFresh: Bool, readsBesideWrites: Bool) throws {
     let folder = try AssetStoreTests.Folder()
     let open = try AssetStoreTests.Folder()
     let store = try AssetStore(opening: open.path)
@@ -115,6 +125,7 @@ import Testing
     #expect("\(error as Any)".contains("a change to it was interrupted"))
     var options = AssetStore.Options()
     options.startFresh = startFresh
+    options.readsBesideWrites = readsBesideWrites
     let opened = try AssetStore(opening: folder.path, options: options)
     #expect(opened.recovery.wasChecked && opened.recovery.damage == nil)
     #expect(try opened.job(JobID(Int64(Self.count)))?.lastError == nil, "taken back")

@@ -191,8 +191,9 @@ import Testing
     try store.close()
   }
 
-  @Test("F-67 a database of a newer version is refused clearly, and not touched", arguments: [false, true])
-  func downgrade(startsFresh: Bool) throws {
+  @Test(
+    "F-67 a database of a newer version is refused clearly, and not touched", arguments: [false, true], [false, true])
+  func downgrade(startsFresh: Bool, readsBesideWrites: Bool) throws {
     let folder = try AssetStoreTests.Folder()
     do {
       let store = try AssetStore(opening: folder.path)
@@ -206,6 +207,10 @@ import Testing
     let before = FileManager.default.contents(atPath: folder.database)
     var options = AssetStore.Options()
     options.startFresh = startsFresh
+    options.readsBesideWrites = readsBesideWrites
+    let left = try Files.identity(of: folder.database)
+    // As that version leaves it when it is done.
+    try Data("closed \(left.size) \(left.modified)\n".utf8).write(to: URL(fileURLWithPath: "\(folder.path)/lock"))
     let error = #expect(throws: StoreError.self) { try AssetStore(opening: folder.path, options: options) }
     #expect(error == .newer(path: folder.database))
     #expect(error?.description.contains("newer Outrider") == true)

@@ -14,6 +14,17 @@ import Testing
       int callit(int (*f)(int), int x) { return f(x); }
       int same(int x) { return x; }
       void loop(void) { for (;;) __asm__ volatile(""); }
+      #include <errno.h>
+      #include <fcntl.h>
+      #include <stdlib.h>
+      #include <unistd.h>
+      int *kept(void) { static int value; return &value; }
+      int grow(void) {
+        static char block[8192];
+        if (chdir(getenv("HOME"))) return -1;
+        int file = open("grown", O_WRONLY | O_CREAT, 0600);
+        return write(file, block, sizeof block) == 4096 && write(file, block, 1) < 0 ? errno : 0;
+      }
       """, "-w -O1 -o calls.so", in: folder)
     try source.write(toFile: "\(folder)/program.c", atomically: true, encoding: .utf8)
     let script = """
@@ -38,7 +49,7 @@ import Testing
     "in anybody's process, the library does what its header says",
     arguments: [
       "forked", "forked-freed", "descriptors", "first-descriptors", "kinds", "freed-whole", "host-first", "stacks",
-      "names",
+      "names", "handles", "soft-size", "hard-size", "no-threads",
     ])
   func scene(name: String) throws {
     let end = try Self.run(name)
@@ -65,6 +76,13 @@ import Testing
     #expect(end.status == 0 && end.output == "done\n", "\(end)")
   }
 
+  @Test(
+    "a program that is another user for a while has plugins of that user, with all walls", .enabled(if: geteuid() == 0))
+  func effectiveUser() throws {
+    let end = try Self.run("effective-user")
+    #expect(end.status == 0 && end.output == "done\n", "\(end)")
+  }
+
   private static let source = #"""
     #include <outrider.h>
     #include <assert.h>
@@ -76,6 +94,7 @@ import Testing
     #include <stdlib.h>
     #include <string.h>
     #include <sys/resource.h>
+    #include <sys/stat.h>
     #include <sys/wait.h>
     #include <unistd.h>
 
@@ -273,6 +292,50 @@ import Testing
         assert(outrider_load(host, "./calls.so", "computation\xff", &other, NULL) == OUTRIDER_USAGE);
         assert(outrider_call(plugin, "same\xff", "i32(i32)", NULL, 0, 0, NULL, NULL) == OUTRIDER_USAGE);
         assert(outrider_call(plugin, "same", "i32(i32)\xff", NULL, 0, 0, NULL, NULL) == OUTRIDER_USAGE);
+      }
+      if (is(scene, "handles")) {
+        /* A handle of one plugin is none of another's, though each has its first. */
+        outrider_reply *own = NULL, *others = NULL, *reply = NULL;
+        begin();
+        assert(outrider_call(plugin, "kept", "handle()", NULL, 0, 0, &own, NULL) == OUTRIDER_OK);
+        outrider_value mine = outrider_reply_value(own);
+        outrider_plugin *first = plugin;
+        begin();
+        assert(outrider_call(plugin, "kept", "handle()", NULL, 0, 0, &others, NULL) == OUTRIDER_OK);
+        outrider_value theirs = outrider_reply_value(others);
+        assert(outrider_call(first, "kept", "handle(handle)", &mine, 1, 0, &reply, NULL) == OUTRIDER_OK);
+        assert(outrider_call(first, "kept", "handle(handle)", &theirs, 1, 0, &reply, &error) == OUTRIDER_USAGE);
+        assert(strstr(error, "another plugin"));
+      }
+      if (is(scene, "soft-size") || is(scene, "hard-size")) {
+        struct rlimit limit = {4096, 4096};
+        if (is(scene, "soft-size")) limit = (struct rlimit){0, RLIM_INFINITY};
+        assert(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+        signal(SIGXFSZ, SIG_IGN);
+        begin();
+        outrider_reply *reply = NULL;
+        assert(outrider_call(plugin, "grow", "i32()", NULL, 0, 0, &reply, NULL) == OUTRIDER_OK);
+        /* The limit that this program may raise is its own, the other one the plugin's as well, and in the report. */
+        int is_hard = is(scene, "hard-size");
+        assert(outrider_reply_value(reply).signed_value == (is_hard ? 27 : 0));
+        char *report = outrider_plugin_report(plugin);
+        assert(report && !strstr(report, "too large"));
+        assert(!is_hard || strstr(report, "4096 bytes in a file"));
+      }
+      if (is(scene, "no-threads")) {
+        /* Who gets no thread would wait for one for ever. */
+        alarm(30);
+        struct rlimit limit = {2, 2};
+        assert(setrlimit(RLIMIT_NPROC, &limit) == 0);
+        if (geteuid() == 0) assert(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
+        assert(!outrider_host_new(NULL, &error) && strstr(error, "ulimit -u"));
+      }
+      if (is(scene, "effective-user")) {
+        assert(chmod(".", 0755) == 0 && setegid(65534) == 0 && seteuid(65534) == 0);
+        begin();
+        assert(same(1) == OUTRIDER_OK);
+        char *report = outrider_plugin_report(plugin);
+        assert(report && !strstr(report, "not permitted"));
       }
       if (strncmp(scene, "dropped-", 8) == 0) {
         begin();

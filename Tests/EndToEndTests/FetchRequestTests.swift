@@ -145,6 +145,17 @@ import Testing
     }
   }
 
+  /// It accepts, and never answers the greeting of TLS.
+  @Test func connectingTakesAsLongAsIsSaid() throws {
+    let place = try Place()
+    let silent = try NetworkTests.Server(.ignores)
+    defer { silent.stop() }
+    let result = try place.fetch(
+      "https://localhost:\(silent.port)/a.bin", "--foreground", "--retry", "0", "--connect-timeout", "200ms",
+      "--max-time", "20s")
+    #expect(result.status == 1, "with the default it would still connect when the time is over: \(result)")
+  }
+
   @Test(arguments: [0, 1]) func soManyAttemptsAreMade(retries: Int) throws {
     let place = try Place { $0.handler = { _, _ in .status(500) } }
     let result = try place.fetch(place.origin.url("/a.bin"), "--foreground", "--retry", "\(retries)")

@@ -9,7 +9,7 @@ import Testing
 /// `network` of a policy under the real walls: a plugin reaches what is listed, through its host, and nothing else.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct NetworkTests {
   /// A server of the machine's own loopback.
-  private final class Server: Sendable {
+  final class Server: Sendable {
     enum Behaviour { case answers, holds, ignores }
 
     let port: Int

@@ -100,8 +100,7 @@ import Testing
     #expect(end.output == "5\n", "\(end)")
   }
 
-  /// What was opened is handed over, whatever lies at its name by then.
-  @Test func aFileIsOpenedOnce() throws {
+  @Test func onlyFilesAreHandedOver() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
     #expect(mkfifo(folder + "/fifo", 0o600) == 0)

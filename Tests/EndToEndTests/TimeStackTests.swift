@@ -30,6 +30,14 @@ import Testing
       pthread_sigmask(SIG_BLOCK, &all, 0);
       return spin(1) + 1;
     }
+    int full(void) {
+      sigset_t one;
+      sigemptyset(&one);
+      sigaddset(&one, SIGRTMIN);
+      pthread_sigmask(SIG_BLOCK, &one, 0);
+      while (!sigqueue(getpid(), SIGRTMIN, (union sigval){0})) continue;
+      return spin(1) + 1;
+    }
     __attribute__((constructor)) static void begin(void) { if (getenv("ENDLESS")) spin(0); }
     """
 
@@ -58,7 +66,7 @@ import Testing
     let busy = try Self.end(["alone", "i32()", "--cpu", "200ms"])
     #expect(busy.status == 13 && busy.errors.contains("    #0 spin at source.c:6 (a.so+0x"), "\(busy)")
     let loading = try Self.end(["alone", "i32()", "--wall", "300ms", "--env", "ENDLESS=1"])
-    #expect(loading.status == 12 && loading.errors.contains(" begin at source.c:24 (a.so+0x"), "\(loading)")
+    #expect(loading.status == 12 && loading.errors.contains(" begin at source.c:32 (a.so+0x"), "\(loading)")
   }
 
   @Test("in JSON, and not for any other end") func json() throws {
@@ -72,6 +80,12 @@ import Testing
     let stack = try #require(found[0]["stack"] as? [[String: Any]])
     #expect(stack.first?["function"] as? String == "spin" && stack.first?["line"] as? Int == 6, "\(stack)")
     #expect(try threads(try Workspace.run(["call", "libc.so.6", "abs", "i32(i32)", "1", "--json"])).isEmpty)
+  }
+
+  @Test("where no signal can be queued any more, which any plugin can see to, the stacks are told all the same")
+  func fullQueue() throws {
+    let end = try Self.end(["full", "i32()", "--wall", "300ms"])
+    #expect(end.status == 12 && end.errors.contains("    #0 spin at source.c:6 (a.so+0x"), "\(end)")
   }
 
   @Test("a thread that blocks every signal isn't waited for") func deaf() throws {

@@ -120,6 +120,56 @@ import Testing
     for library in libraries { #expect(try Self.isCached(library), "\(library)") }
   }
 
+  @Test("what a library needs isn't looked for in folders that the machine has and the plugin doesn't see (H107)")
+  func otherFoldersArentLookedInto() throws {
+    let folder = try Files.temporaryDirectory(
+      in: Files.isMemory("/tmp") ? "/var/tmp" : "/tmp", prefix: "outrider-test-")
+    defer { Files.removeTree(folder) }
+    for name in ["secret", "plugin"] { try Files.makeDirectories("\(folder)/\(name)", mode: 0o755) }
+    func compile(_ name: String, _ options: [String]) throws {
+      let compiler = TestProcess()
+      compiler.executableURL = URL(fileURLWithPath: "/usr/bin/cc")
+      compiler.arguments = ["-shared", "-fPIC", "-o", "\(folder)/\(name)", "-x", "c", "/dev/null"] + options
+      try compiler.run()
+      compiler.waitUntilExit()
+      #expect(compiler.terminationStatus == 0)
+    }
+    try compile("secret/libsecret.so", [])
+    try compile("plugin/libbeside.so.1", [])
+    try compile(
+      "plugin/libplugin.so",
+      ["-Wl,--no-as-needed", "-Wl,-rpath,\(folder)/secret", "-L\(folder)/secret", "-lsecret", "-L\(folder)/plugin"]
+        + ["-l:libbeside.so.1"])
+    for kind in ["runpath", "link"] {
+      if kind == "link" { symlink("\(folder)/secret/libsecret.so", "\(folder)/plugin/libsecret.so") }
+      let found = PageReader(places: ViewPlaces([])).bringIn(closureOf: ["\(folder)/plugin/libplugin.so"])
+      #expect(try found.keys.contains(Files.identity(of: "\(folder)/plugin/libbeside.so.1")), "\(kind)")
+      #expect(try !found.keys.contains(Files.identity(of: "\(folder)/secret/libsecret.so")), "\(kind)")
+    }
+  }
+
+  @Test("a link to another name in a library's folder is followed, as systems name versions") func versionsAreFound()
+    throws
+  {
+    let folder = try Files.temporaryDirectory(
+      in: Files.isMemory("/tmp") ? "/var/tmp" : "/tmp", prefix: "outrider-test-")
+    defer { Files.removeTree(folder) }
+    let source = "-x c /dev/null".split(separator: " ").map(String.init)
+    for (output, options) in [
+      ("libcold.so.1.2", ["-Wl,-soname,libcold.so.1"]),
+      ("libplugin.so", ["-Wl,--no-as-needed", "-L\(folder)", "-l:libcold.so.1.2"]),
+    ] {
+      let compiler = TestProcess()
+      compiler.executableURL = URL(fileURLWithPath: "/usr/bin/cc")
+      compiler.arguments = ["-shared", "-fPIC", "-o", "\(folder)/\(output)"] + source + options
+      try compiler.run()
+      compiler.waitUntilExit()
+    }
+    symlink("libcold.so.1.2", "\(folder)/libcold.so.1")
+    let found = PageReader(places: ViewPlaces([])).bringIn(closureOf: ["\(folder)/libplugin.so"])
+    #expect(try found.keys.contains(Files.identity(of: "\(folder)/libcold.so.1.2")))
+  }
+
   /// What a process has mapped, and not what a link in its place leads to.
   @Test func mappedFilesAreBroughtIn() throws {
     let folder = try Files.temporaryDirectory(

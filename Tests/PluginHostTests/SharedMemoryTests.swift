@@ -223,25 +223,42 @@ import Testing
     #expect(look.begin(at: now, memory: 9 * mib) == now + .milliseconds(1))
     #expect(look.isWorthwhile(memory: 10 * mib, shared: 6 * mib, limit: 8 * mib))
     #expect(!look.isWorthwhile(memory: 10 * mib + 1, shared: 6 * mib, limit: 8 * mib))
-    #expect(look.next(at: now + .milliseconds(2), .moves([:])) == now + .milliseconds(3))
+    #expect(look.next(at: now + .milliseconds(2), .moves([:]), cost: .zero) == now + .milliseconds(3))
     for time in 3..<500 {
-      #expect(look.next(at: now + .milliseconds(time), .moves([:])) == now + .milliseconds(time + 1))
+      #expect(look.next(at: now + .milliseconds(time), .moves([:]), cost: .zero) == now + .milliseconds(time + 1))
     }
-    #expect(look.next(at: now + .milliseconds(500), .moves([:])) == nil)
+    #expect(look.next(at: now + .milliseconds(500), .moves([:]), cost: .zero) == nil)
     look.ended(at: now, cost: .milliseconds(2))
     #expect(!look.isUnderWay)
     #expect(!look.isDue(at: now + .milliseconds(19)) && look.isDue(at: now + .milliseconds(20)))
     #expect(look.begin(at: now, memory: 0) == now + .milliseconds(20), "nine tenths of the time are the plugin's")
   }
 
+  @Test(
+    "what all tries of a look and a search cost is paid for by a rest, also where each try costs more than it waits")
+  func costsAddUp() {
+    var look = SharedMemoryLook()
+    _ = look.begin(at: .zero, memory: 0)
+    for time in 1...3 {
+      let now = Duration.milliseconds(100 * time)
+      #expect(look.next(at: now, .moves([:]), cost: .milliseconds(5)) == now + .milliseconds(20))
+    }
+    look.ended(at: .milliseconds(400), cost: .milliseconds(5))
+    #expect(!look.isDue(at: .milliseconds(599)) && look.isDue(at: .milliseconds(600)), "ten times 20 ms")
+    look.searched(at: .milliseconds(600), cost: .milliseconds(25))
+    #expect(!look.isDue(at: .milliseconds(699)) && look.isDue(at: .milliseconds(700)))
+    look.searched(at: .milliseconds(610), cost: .milliseconds(1))
+    #expect(!look.isDue(at: .milliseconds(699)), "one search doesn't shorten the rest after another")
+  }
+
   @Test("a host that had no processor while it waited for a run to stand still tries again") func looksAfterAGap() {
     var look = SharedMemoryLook()
     var now = look.begin(at: .zero, memory: 0) + .seconds(3)
     for _ in 1..<100 {
-      #expect(look.next(at: now, .moves([:])) == now + .milliseconds(1))
+      #expect(look.next(at: now, .moves([:]), cost: .zero) == now + .milliseconds(1))
       now += .milliseconds(1)
     }
-    #expect(look.next(at: now, .moves([:])) == nil)
+    #expect(look.next(at: now, .moves([:]), cost: .zero) == nil)
   }
 
   @Test("a thread that has had no processor since the last try isn't taken for one that refuses to stop")
@@ -252,7 +269,7 @@ import Testing
       _ = look.begin(at: now, memory: 0)
       for count in 1...1000 {
         now += .milliseconds(10)
-        if look.next(at: now, stillness(count)) == nil { return count }
+        if look.next(at: now, stillness(count), cost: .zero) == nil { return count }
       }
       return 1001
     }

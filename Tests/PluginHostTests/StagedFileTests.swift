@@ -24,4 +24,17 @@ import Testing
     staged.remove()
     #expect(try FileManager.default.contentsOfDirectory(atPath: container) == ["source"])
   }
+
+  @Test("what was opened is handed over, whatever lies at its name by then") func openedOnce() throws {
+    let container = try Files.temporaryDirectory(in: NSTemporaryDirectory(), prefix: "outrider-staged-")
+    defer { Files.removeTree(container) }
+    let (source, secret) = (container + "/source", container + "/secret")
+    try Data("content".utf8).write(to: URL(fileURLWithPath: source))
+    try Data("secret".utf8).write(to: URL(fileURLWithPath: secret))
+    let file = try FinishedFile(opening: source)
+    #expect(unlink(source) == 0 && symlink(secret, source) == 0)
+    let staged = try StagedFile(copying: file, as: "file", into: container, host: 1)
+    #expect(FileManager.default.contents(atPath: container + staged.relativePath) == Data("content".utf8))
+    staged.remove()
+  }
 }

@@ -50,7 +50,7 @@ public struct ServiceDaemon: Sendable {
     // A file that may not grow is an error of the write, as a full disk is.
     signal(SIGXFSZ, SIG_IGN)
     Memory.keepSmall()
-    Files.raiseOpenFiles()
+    Files.raise(Int32(RLIMIT_NOFILE.rawValue))
     let format = options.logFormat ?? (handed.isUnderSystemd ? .journal : .text)
     let file = options.logFile.map { BoundedLogFile(path: $0) }
     LoggingSystem.bootstrap { _ in ServiceLog(format, file: file) }

@@ -24,12 +24,12 @@ struct Backups {
   }
 
   /// Copies through SQLite's backup interface, so what is in the log is in it. A crash leaves the old ones.
-  func make(of pool: DatabasePool) throws {
+  func make(of database: any DatabaseWriter) throws {
     DatabaseFiles.remove(unfinished)
     let queue = try DatabaseQueue(path: unfinished, configuration: Opening.configuration())
     // It is synchronised once, when it is whole.
     try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF") }
-    try pool.backup(to: queue)
+    try database.backup(to: queue)
     // The copy's header says WAL; as one file it has to be whole without a log.
     try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
     try queue.close()

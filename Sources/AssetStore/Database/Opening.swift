@@ -7,7 +7,7 @@ struct Opening {
   let path: String
   let options: AssetStore.Options
 
-  func open(after predecessor: StoreLock.Predecessor) throws(StoreError) -> (DatabasePool, AssetStore.Recovery) {
+  func open(after predecessor: StoreLock.Predecessor) throws(StoreError) -> (any DatabaseWriter, AssetStore.Recovery) {
     var recovery = AssetStore.Recovery()
     if case .died(let pid) = predecessor { recovery.diedBefore = pid }
     do {
@@ -58,6 +58,8 @@ struct Opening {
       case .closed(let size, let modified):
         size != found.size || modified != found.modified || wasInterrupted || !WriteAheadLog.isEmpty(of: path)
       }
+    // What was left in order, and which its one connection won't change by being opened, is as it was left.
+    if !checksAll, !options.isReadOnly, !options.readsBesideWrites { return false }
     // Only who may write can take back what a rollback journal says.
     let queue = try DatabaseQueue(
       path: path, configuration: Self.configuration(isReadOnly: options.isReadOnly || !wasInterrupted))
@@ -82,7 +84,7 @@ struct Opening {
     }
   }
 
-  private func connect() throws -> DatabasePool {
+  private func connect() throws -> any DatabaseWriter {
     if !options.isReadOnly, !Files.exists(path) {
       // Made whole beside it and renamed: a crash leaves no half database under the real name.
       let unfinished = path + ".unfinished"
@@ -92,17 +94,17 @@ struct Opening {
       try DatabaseFiles.putInPlace(unfinished, at: path)
     }
     if !options.isReadOnly { try DatabaseFiles.hide(path) }
-    let pool = try DatabasePool(path: path, configuration: Self.configuration(isReadOnly: options.isReadOnly))
+    let connections = try self.connections()
     if options.isReadOnly {
-      guard try pool.read(Schema.migrator.hasCompletedMigrations) else {
+      guard try connections.read(Schema.migrator.hasCompletedMigrations) else {
         throw StoreError.unusable(
           path: path, why: "it was made by an older Outrider",
           remedy: "run a command that writes to it, such as 'outrider fetch': it updates the journal")
       }
-      return pool
+      return connections
     }
-    try Schema.migrator.migrate(pool)
-    try pool.writeWithoutTransaction { database in
+    try Schema.migrator.migrate(connections)
+    try connections.writeWithoutTransaction { database in
       // GRDB sets NORMAL when it turns WAL on, which is after its own preparation.
       try database.execute(sql: "PRAGMA synchronous = FULL")
       for (name, wanted) in [
@@ -113,7 +115,19 @@ struct Opening {
         }
       }
     }
-    return pool
+    return connections
+  }
+
+  private func connections() throws -> any DatabaseWriter {
+    let configuration = Self.configuration(isReadOnly: options.isReadOnly)
+    if options.readsBesideWrites || options.isReadOnly {
+      return try DatabasePool(path: path, configuration: configuration)
+    }
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    guard try !queue.read(Schema.migrator.hasBeenSuperseded) else { throw StoreError.newer(path: path) }
+    // Older versions made the file before they turned that on.
+    try queue.inDatabase { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+    return queue
   }
 
   /// Under its real name a database is never anything but in WAL mode: changing to that writes a rollback journal, which

@@ -6,22 +6,22 @@ final class StoreDatabase: Sendable {
   /// The name of the database file.
   let path: String
   let options: AssetStore.Options
-  let pool: DatabasePool
+  let connections: any DatabaseWriter
   /// Files that are being deleted at this moment: a request for one comes too late. Changed in write transactions only.
   let removing = Mutex<Set<Int64>>([])
 
-  init(_ pool: DatabasePool, path: String, options: AssetStore.Options) {
-    self.pool = pool
+  init(_ connections: any DatabaseWriter, path: String, options: AssetStore.Options) {
+    self.connections = connections
     self.path = path
     self.options = options
   }
 
   /// One transaction, durable when it returns.
   func write<T>(_ body: (Database) throws -> T) throws(StoreError) -> T {
-    do { return try pool.write(body) } catch { throw StoreError(error, path: path) }
+    do { return try connections.write(body) } catch { throw StoreError(error, path: path) }
   }
 
   func read<T>(_ body: (Database) throws -> T) throws(StoreError) -> T {
-    do { return try pool.read(body) } catch { throw StoreError(error, path: path) }
+    do { return try connections.read(body) } catch { throw StoreError(error, path: path) }
   }
 }

@@ -98,6 +98,13 @@ final class ForkServerClient: @unchecked Sendable {
     var status: Int32 = 0
     _ = ol_wait(process, &code, &status)
     guard hasEnded else { return "the fork server (\(runner)) doesn't start: \(error)" }
+    if code == Int32(CLD_EXITED), status == ServerExit.resources {
+      return
+        "the fork server can't start a process: this user may have no more (ulimit -u, pids.max), or memory is short"
+    }
+    if code == Int32(CLD_EXITED), status == ServerExit.identity {
+      return "the fork server can't take the identity of this process (setreuid(2)): start the host as one user"
+    }
     let end = code == Int32(CLD_EXITED) ? "status \(status)" : CrashText.signal(status)
     return "the fork server (\(runner)) ended with \(end) before it was ready; 'ldd \(runner)' lists what it needs"
   }

@@ -14,7 +14,7 @@ struct SpawnPlanner {
   func plan(
     for request: LoadRequest, in containers: [LoadRequest.Container], isContainerInMemory: Bool
   ) throws(HostError) -> SpawnPlan {
-    let policy = request.policy
+    let policy = Self.lowered(request.policy)
     let writable = RunPath.writable(under: policy, containers: containers.map(\.path))
     let manifest = try request.options.manifest.map { (path) throws(HostError) in
       try Manifest.open(path, writable: writable)
@@ -72,6 +72,14 @@ struct SpawnPlanner {
       image: image, policy: policy, containers: GroupContainers([("", "/", nil)], hidesFiles: machine.hidesFiles),
       folders: [try root.folder()], manifest: nil, machine: machine, options: .init(isBare: true),
       surroundings: SpawnPlan.Surroundings(reading: machine, withEnvironment: false))
+  }
+
+  /// A stricter limit of this user's is the plugin's, too, and a report names the one that is in force.
+  private static func lowered(_ policy: Policy) -> Policy {
+    var policy = policy
+    let longest = Files.hardLimit(Int32(RLIMIT_FSIZE.rawValue))
+    policy.limits.fileSize = min(policy.limits.fileSize, Int(clamping: longest))
+    return policy
   }
 
   /// What no file says, but a program may.

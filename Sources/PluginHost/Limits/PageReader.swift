@@ -1,16 +1,18 @@
 internal import Basics
 internal import Glibc
+internal import HostProtocol
 internal import LinuxSystem
 internal import Synchronization
 
 /// Brings the files that a process maps into the page cache, on a thread of its own: reading from a disk may take long.
 ///
-/// Nothing of a file is looked at, and nothing is written: a plugin that has another file brought in learns nothing by it.
+/// Nothing is written, and of a library what it needs is read: a plugin that has a file brought in learns nothing by it.
 final class PageReader: Sendable {
   /// The kernel brings in no more at once than its largest transfer, and leaves out the rest (`force_page_cache_ra`).
   private static let portion: UInt64 = 128 << 10
   private static let longestMaps = 1 << 20
   private static let maxLibraries = 512
+  private static let maxLinks = 4
   private static let longestStop = Duration.milliseconds(500)
   /// Portions that the disk is asked for before the first is waited for, and so files that are open at once at most.
   private static let maxAsked = 256
@@ -62,6 +64,9 @@ final class PageReader: Sendable {
   /// What the loader will map of libraries and of those that they need. It goes from one to the next, and the kernel reads
   /// ahead in each: pages that aren't cached by then are charged to the runner at once, unused code as well. Blocks. Returns
   /// which files these are, and a few places of each that are in the cache now.
+  ///
+  /// A library is its author's, and so are the folders that it names: only those are looked into that every plugin sees, besides its
+  /// own. In others, how long this takes would tell a plugin which files the machine has.
   @discardableResult
   func bringIn(
     closureOf libraries: [String], reading: ReadingTime = ReadingTime(limit: PageInRule.longestTurn)
@@ -80,14 +85,31 @@ final class PageReader: Sendable {
         part.length == 0 ? [] : [part.offset + part.length / 2, part.offset + part.length - 1]
       }
       for part in outline.loaded { ask(for: part.offset, part.length, of: file, &turn) }
-      let folders = [PluginImage.directory(of: path)] + outline.runpath.filter { $0.isAbsolutePath }
+      let folders = outline.runpath.filter(Self.isRuntime)
       for name in outline.needed where !name.hasSlash {
-        let found = installed.paths(of: name).first ?? folders.map { "\($0)/\(name)" }.first(where: Files.exists)
-        if let found = found.flatMap({ try? Files.real($0) }), seen.insert(found).inserted { waiting.append(found) }
+        if isOver(turn) { break }
+        let shared = installed.paths(of: name).first ?? folders.map { "\($0)/\(name)" }.first(where: Files.exists)
+        let found =
+          if let shared { try? Files.real(shared) } else { Self.file(name, in: PluginImage.directory(of: path)) }
+        if let found, seen.insert(found).inserted { waiting.append(found) }
       }
     }
     turn.await()
     return broughtIn
+  }
+
+  private static func isRuntime(_ folder: String) -> Bool {
+    !folder.pathNames.contains("..") && (RunnerView.runtime + RunnerView.links).contains { folder.lies(in: $0) }
+  }
+
+  /// A library's neighbour. Links are followed as long as they lead to another name in that folder.
+  private static func file(_ name: String, in folder: String) -> String {
+    var name = name
+    for _ in 0..<maxLinks {
+      guard let target = Files.link("\(folder)/\(name)"), !target.hasSlash else { break }
+      name = target
+    }
+    return "\(folder)/\(name)"
   }
 
   private func isOver(_ turn: Turn) -> Bool {

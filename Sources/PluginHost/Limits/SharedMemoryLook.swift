@@ -2,6 +2,8 @@
 struct SharedMemoryLook: Equatable {
   /// A plugin that frees and maps again for ever has its host look for no more than one part in so many of the time.
   private static let restPerLook = 10
+  /// Between two tries, and after a search for what one grant became, for which the plugin waits.
+  private static let restPerTry = 4
   private static let soonest = Duration.milliseconds(1)
   /// A thread that is that long on its way to standing still, and at so many tries, keeps the look from being made. Time alone
   /// wouldn't do: a host that had no processor meanwhile, as its plugins hadn't, has tried once.
@@ -15,6 +17,8 @@ struct SharedMemoryLook: Equatable {
   private var lastSeen: Stillness?
   private var memory = 0
   private var notBefore = Duration.zero
+  /// What the tries of this look have cost the host.
+  private var spent = Duration.zero
 
   var isUnderWay: Bool { since != nil }
 
@@ -30,17 +34,22 @@ struct SharedMemoryLook: Equatable {
   }
 
   /// It was tried, and doesn't stand yet. When to try again; nil: not any more. A try counts only if a thread may have run
-  /// since the last.
-  mutating func next(at now: Duration, _ stillness: Stillness) -> Duration? {
+  /// since the last. `cost`: of this one.
+  mutating func next(at now: Duration, _ stillness: Stillness, cost: Duration) -> Duration? {
+    spent += cost
     if stillness.mayHaveRun(since: lastSeen) { tries += 1 }
     lastSeen = stillness
     guard let since, tries < Self.longest.tries || now - max(since, notBefore) < Self.longest.time else { return nil }
-    return now + Self.soonest
+    return now + max(Self.soonest, cost * Self.restPerTry)
   }
+
+  /// It was searched for what one grant became.
+  mutating func searched(at now: Duration, cost: Duration) { notBefore = max(notBefore, now + cost * Self.restPerTry) }
 
   mutating func ended(at now: Duration, cost: Duration) {
     since = nil
-    notBefore = now + cost * Self.restPerLook
+    notBefore = now + (spent + cost) * Self.restPerLook
+    spent = .zero
   }
 
   /// Whether a run that uses `memory` in bytes, of which `shared` is what was granted, is looked at before it ends for that, or

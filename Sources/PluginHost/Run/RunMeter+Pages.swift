@@ -66,7 +66,8 @@ extension RunMeter {
     guard let pages else { return false }
     if pages.awaited.contains(path) { return true }
     let place = pages.places.machinePath(of: path)
-    guard pages.spentOnCode < PageInRule.maxTime, let identity = try? Files.identity(of: place),
+    // Whoever could put a link there would have the host look at what it leads to.
+    guard pages.spentOnCode < PageInRule.maxTime, let identity = PageFile(place)?.identity,
       LoadPages.areDue(for: identity, at: place)
     else { return false }
     self.pages?.awaited.insert(path)

@@ -24,7 +24,12 @@ extension SystemCallSupervisor {
     guard grants.shared.hasUnknown else { return true }
     // One thread alone is looked at in its next call, whenever a look isn't due in this one.
     if meter.threads == 1, grants.shared.confusion(with: bytes) <= limit { return true }
-    if grants.shared.hasOneUnknown, let mapped = meter.sharedMappings { grants.shared.identify(mapped) }
+    if grants.shared.hasOneUnknown, meter.sharedLook.isDue(at: now), !meter.sharedLook.isUnderWay {
+      let begun = BootClock.now
+      if let mapped = meter.sharedMappings { grants.shared.identify(mapped) }
+      let end = BootClock.now
+      meter.sharedLook.searched(at: end, cost: end - begun)
+    }
     guard grants.shared.hasUnknown else { return true }
     guard now - asked >= Self.longestMapping, !meter.sharedLook.isUnderWay else { return false }
     return grants.shared.confusion(with: bytes) <= limit
@@ -72,9 +77,15 @@ extension SystemCallSupervisor {
     let waiting = waitingCalls
     let threads = waiting.map(\.pid)
     let stillness = meter.stillness(waiting: threads)
-    if case .stands = stillness, let mapped = meter.sharedMappings, meter.stillness(waiting: threads) == stillness {
+    // What can't be read of a run that stands still, since there is too much of it, can't be read later either.
+    var (mapped, isFinal): (Set<UInt64>?, Bool) = (nil, false)
+    if case .stands = stillness {
+      mapped = meter.sharedMappings
+      isFinal = mapped == nil
+    }
+    if let mapped, meter.stillness(waiting: threads) == stillness {
       grants.shared.look(mapped)
-    } else if let next = meter.sharedLook.next(at: begun, stillness) {
+    } else if !isFinal, let next = meter.sharedLook.next(at: begun, stillness, cost: BootClock.now - begun) {
       stopThreads(but: threads)
       return loop.setTimer(timers[.look], at: next) { [weak self] in self?.look() }
     } else {

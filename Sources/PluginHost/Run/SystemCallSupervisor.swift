@@ -33,12 +33,15 @@ final class SystemCallSupervisor {
 
   /// A flood is answered in portions; between them the deadline is looked at.
   private static let portion = 32
+  private static let longestPortion = Duration.milliseconds(1)
   /// A thread that has been joined is gone by then, whatever else this machine does.
   private static let longestEnd = Duration.milliseconds(100)
   private static let soonestTry = Duration.microseconds(100)
   private static let latestTry = Duration.milliseconds(2)
   /// Looking at every thread takes as long as many other calls' answers: most are gone before that.
   private static let soonestSearch = Duration.microseconds(500)
+  /// A plugin that stays at its limit of threads has its host look at them for no more than one part in five of the time.
+  private static let restPerSearch = 4
 
   let plan: SpawnPlan
   let meter: RunMeter
@@ -61,6 +64,8 @@ final class SystemCallSupervisor {
   private var view: (thread: UInt32, files: FileView)?
   /// Calls that can't be decided yet, at most one of each thread, and since when they wait.
   private(set) var held: [(call: ol_notification, since: Duration)] = []
+  /// What looking at every thread cost the last time that held calls were answered.
+  private var searchCost = Duration.zero
 
   init(_ plan: SpawnPlan, _ meter: RunMeter, _ loop: EventLoop, _ feed: EventFeed) {
     denials = DenialRecorder(feed: feed)
@@ -79,7 +84,10 @@ final class SystemCallSupervisor {
   }
 
   private func receive() {
-    for _ in 0..<Self.portion {
+    let end = BootClock.now + Self.longestPortion
+    for index in 0..<Self.portion {
+      // Others have their turn: an answer may take as long as the path that was asked about.
+      if index > 0, BootClock.now >= end { return }
       // Hung up for as long as the process takes to end: nothing to be woken for.
       if ol_is_hung_up(listener) == 1 { return unwatch() }
       guard ol_poll_readable(listener, 0) == 1, answerNext() else { return }
@@ -223,25 +231,32 @@ final class SystemCallSupervisor {
   /// Whether the host still brings in the pages of what this call maps as code.
   private func awaitsCode(_ call: ol_notification) -> Bool {
     guard meter.pages != nil, SystemCalls.name(of: call.number) == "mmap" else { return false }
-    return named(by: call).codeFile.map { meter.awaitsCode($0, loop) } ?? false
+    let paths = named(by: call)
+    // What the plugin may have written isn't mapped as code, and is none that a loader would read the pages of.
+    guard let file = paths.codeFile, !paths.view.refusesCode(file) else { return false }
+    return meter.awaitsCode(file, loop)
   }
 
   /// The thread waits in its call, and the deadlines go on. Each look is about as far from the last as the whole wait has
   /// been long.
   private func hold(_ call: ol_notification, since: Duration, at now: Duration) {
     held.append((call, since))
-    let pause = min(max(now - since, Self.soonestTry), Self.latestTry)
+    let pause = max(min(max(now - since, Self.soonestTry), Self.latestTry), searchCost * Self.restPerSearch)
     loop.setTimer(timers[.held], at: now + pause) { [weak self] in self?.answerHeld() }
   }
 
   private func answerHeld() {
     // All of these were asked before, so that one search does for all.
     var found: Bool?
+    searchCost = .zero
     for (call, since) in exchange(&held, with: []) where isWaiting(call) {
       answer(call, since: since) {
-        guard BootClock.now - since >= Self.soonestSearch else { return true }
-        let isAnyEnding = found ?? meter.isAnyThreadEnding ?? false
+        let begun = BootClock.now
+        guard begun - since >= Self.soonestSearch else { return true }
+        if let found { return found }
+        let isAnyEnding = meter.isAnyThreadEnding ?? false
         found = isAnyEnding
+        searchCost = BootClock.now - begun
         return isAnyEnding
       }
     }

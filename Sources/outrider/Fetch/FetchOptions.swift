@@ -115,19 +115,22 @@ enum FetchOptions {
     let variable = "SSL_CERT_FILE"
     guard let path = named ?? environment[variable].flatMap({ $0.isEmpty ? nil : $0 }) else { return nil }
     let place = named == nil ? "the environment's \(variable), \(path)" : "--cacert \(path)"
-    guard let identity = try? Files.identity(of: path), identity.isRegularFile,
-      let text = try? Files.text(of: path, limit: 16 << 20)
-    else { throw Failure(66, "\(place): isn't a file that can be read") }
-    guard holdsCertificate(text) else {
-      throw Failure(66, "\(place): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
+    guard let identity = try? Files.identity(of: path), identity.isRegularFile else {
+      throw Failure(66, "\(place): isn't a file that can be read")
     }
-    return path
+    // Where the first one is will do: a system's file has hundreds, and is looked at by every command.
+    for limit in [16 << 10, 16 << 20] {
+      guard let text = try? Files.text(of: path, limit: limit) else {
+        throw Failure(66, "\(place): isn't a file that can be read")
+      }
+      if holdsCertificate(text) { return path }
+    }
+    throw Failure(66, "\(place): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
   }
 
   /// Whether a block of textual encoding (RFC 7468) begins as certificates do, with a DER sequence.
   static func holdsCertificate(_ text: String) -> Bool {
     var rest = text.utf8[...]
-    // The first one will do: a system's file has hundreds, and is read by every command.
     while let begin = rest.firstRange(of: "CERTIFICATE-----".utf8) {
       rest = rest[begin.upperBound...]
       guard let end = rest.firstRange(of: "-----END ".utf8) else { return false }

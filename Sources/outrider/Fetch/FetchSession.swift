@@ -32,6 +32,7 @@ final class FetchSession: Sendable {
     options.startFresh = command.place.startFresh
     // A user who types them, or lists them in a file, may have many.
     options.maxOpenJobsPerApp = 1_000_000
+    options.readsBesideWrites = false
     try plan.makeDirectory()
     let opened = try FetchState.open(command.place.state, options)
     let view = FetchView(command.output, advice: advice, hidesResults: plan.isForOutput)

@@ -7,18 +7,22 @@ internal import LinuxSystem
 enum FetchState {
   static func directory(_ chosen: String?) throws -> String {
     if let chosen { return try FetchPath.absolute(chosen, "--state \(chosen)") }
-    let home = getpwuid(geteuid()).flatMap { $0.pointee.pw_dir }.map { String(cString: $0) }
-    guard let base = base(ProcessInfo.processInfo.environment, accountHome: home) else {
+    // A network may be asked for the account.
+    guard let base = base(ProcessInfo.processInfo.environment, accountHome: accountHome()) else {
       throw Failure(64, "neither XDG_STATE_HOME nor HOME is an absolute path; name a folder with --state")
     }
     return "\(base)/outrider/fetch"
   }
 
+  private static func accountHome() -> String? {
+    getpwuid(geteuid()).flatMap { $0.pointee.pw_dir }.map { String(cString: $0) }
+  }
+
   /// Foundation asks the account for its home, whatever HOME says; other programs ask HOME first.
-  static func base(_ environment: [String: String], accountHome: String?) -> String? {
+  static func base(_ environment: [String: String], accountHome: @autoclosure () -> String?) -> String? {
     if let state = environment["XDG_STATE_HOME"], state.isAbsolutePath { return state }
-    let homes = [environment["HOME"], accountHome].compactMap { $0 }
-    return homes.first { $0.isAbsolutePath }.map { "\($0)/.local/state" }
+    if let home = environment["HOME"], home.isAbsolutePath { return "\(home)/.local/state" }
+    return accountHome().flatMap { $0.isAbsolutePath ? "\($0)/.local/state" : nil }
   }
 
   /// Commands that may run side by side with the default folder: each has a journal of its own. `first` is the default.
