@@ -212,7 +212,7 @@ let package = Package(
       name: "BackgroundAssetsTests",
       dependencies: ["BackgroundAssets", "CExtension", "ExtensionFoundation", "OSLog", "TestSupport", "os"],
       exclude: ["ClientSources"]),
-    .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "TestSupport"]),
+    .testTarget(name: "AssetModelTests", dependencies: ["AssetModel", "Basics", "TestSupport"]),
     .testTarget(
       name: "PolicyLabTests",
       dependencies: [

@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import AssetService
@@ -44,9 +45,10 @@ import Testing
     #expect(ConnectionAdmission(openFiles: openFiles).max == max)
   }
 
-  @Test("However connections come and go, the counts are those of who is there")
-  func random() {
-    var random = SystemRandomNumberGenerator()
+  @Test(
+    "However connections come and go, the counts are those of who is there", arguments: 1...4 as ClosedRange<UInt64>)
+  func random(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
     var admission = ConnectionAdmission(openFiles: 200)
     var there: [Int32] = []
     for _ in 0..<10_000 {

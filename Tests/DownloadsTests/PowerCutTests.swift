@@ -20,7 +20,9 @@ import Testing
     }
   }
 
-  @Test("F-41 F-43 the power goes at every write, synchronisation, rename and commit", arguments: Loss.allCases)
+  @Test(
+    "F-41 F-43 what was finished survives power loss at every write, synchronisation, rename and commit",
+    arguments: Loss.allCases)
   func everywhere(loss: Loss) async throws {
     var number = 0
     var wasCut = true

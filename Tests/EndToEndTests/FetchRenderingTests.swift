@@ -1,4 +1,5 @@
 import AssetModel
+import Basics
 import Foundation
 import Testing
 
@@ -83,8 +84,8 @@ import Testing
   }
 
   /// Whatever comes in whatever order: what is counted is what is there.
-  @Test func randomEvents() {
-    var random = SystemRandomNumberGenerator()
+  @Test(arguments: 1...4 as ClosedRange<UInt64>) func randomEvents(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<500 {
       var inventory = FetchInventory()
       for id in 1...4 { _ = inventory.add(JobID(Int64(id)), "\(id)", "https://h/\(id)") }

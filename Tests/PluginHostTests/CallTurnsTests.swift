@@ -1,10 +1,14 @@
+import Basics
 import Testing
 
 @testable import PluginHost
 
 @Suite(.timeLimit(.minutes(1))) struct CallTurnsTests {
-  @Test("calls have their turns in the order in which they were made, less those that were taken out") func order() {
-    var random = SystemRandomNumberGenerator()
+  @Test(
+    "calls have their turns in the order in which they were made, less those that were taken out",
+    arguments: 1...4 as ClosedRange<UInt64>)
+  func order(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<200 {
       var turns = CallTurns<Int>()
       var model: [Int] = []

@@ -1,11 +1,14 @@
+import Basics
 import Testing
 
 @testable import PluginHost
 
 @Suite(.timeLimit(.minutes(1))) struct ObservationTests {
-  @Test("However often an extension changes its mind, one change is under way, and the last one counts")
-  func changes() {
-    var random = SystemRandomNumberGenerator()
+  @Test(
+    "However often an extension changes its mind, one change is under way, and the last one counts",
+    arguments: 1...4 as ClosedRange<UInt64>)
+  func changes(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<200 {
       var observation = Observation()
       var (isWanted, told, underWay) = (false, false, 0)

@@ -248,8 +248,8 @@ import Testing
   }
 
   /// A runner that is stopped while it closes its walls would never close them, and no call would wake it.
-  @Test func aRunnerThatClosesItsWallsIsNeverFrozen() {
-    var random = SystemRandomNumberGenerator()
+  @Test(arguments: 1...4 as ClosedRange<UInt64>) func aRunnerThatClosesItsWallsIsNeverFrozen(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<200 {
       var dog = Watchdog(limits: Self.limits, cores: 1, looksOften: .random(using: &random), now: .zero)
       var now = Duration.zero

@@ -22,8 +22,8 @@ extension TransferEngine {
       if job.state == .paused {
         keepWaiting(entry, .paused("user"), until: nil)
         held.append(job.id)
-      } else if let wait = job.wait, case let rest = wait.remaining(at: moment), rest > 0 {
-        keepWaiting(entry, .retry(""), until: now + .nanoseconds(rest))
+      } else if let wait = job.wait, case let remaining = wait.remaining(at: moment), remaining > 0 {
+        keepWaiting(entry, .retry(""), until: now + .nanoseconds(remaining))
         held.append(job.id)
       } else {
         scheduler.enqueue(entry, now: now)
@@ -43,8 +43,8 @@ extension TransferEngine {
     func isOld(_ wait: StoredWait?) -> Bool { wait.map { $0.since.bootIdentifier != now.bootIdentifier } ?? false }
     func rebased(_ wait: StoredWait?) -> StoredWait? {
       wait.flatMap { wait in
-        let rest = wait.remaining(at: now)
-        return rest > 0 ? StoredWait(since: now, length: rest) : nil
+        let remaining = wait.remaining(at: now)
+        return remaining > 0 ? StoredWait(since: now, length: remaining) : nil
       }
     }
     var changes: [JournalChange] = []

@@ -27,8 +27,8 @@ struct Allowance: Equatable {
   mutating func extend(by missing: Int64, remaining: Int64?) -> (min: Int64, max: Int64)? {
     guard !isExtending else { return nil }
     isExtending = true
-    let rest = remaining.map { $0 - max(0, left ?? 0) } ?? 0
-    return (missing, max(missing, min(Self.step, max(rest, missing))))
+    let uncovered = remaining.map { $0 - max(0, left ?? 0) } ?? 0
+    return (missing, max(missing, min(Self.step, max(uncovered, missing))))
   }
 
   mutating func extended(by bytes: Int64) {

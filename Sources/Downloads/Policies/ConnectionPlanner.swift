@@ -95,8 +95,8 @@ struct ConnectionPlanner {
         now - began >= Self.measuringTime
       else { return false }
       let rate = Double(connection.received) / (now - began).inSeconds
-      let rest = Double(remaining)
-      let isBehind = rest > rate * (rest / max(bestRate, 1) * 4 + Self.measuringTime.inSeconds)
+      let bytes = Double(remaining)
+      let isBehind = bytes > rate * (bytes / max(bestRate, 1) * 4 + Self.measuringTime.inSeconds)
       // With nothing to compare it with, another source is tried.
       let isPoor =
         bestRate < Self.poorRate && rate < Self.poorRate && now - began >= Self.timeToBePoor

@@ -35,7 +35,7 @@ struct Grant {
     let places =
       machine.hidesFiles
       ? GrantPlaces(entries.map(\.path), runtime: RunnerView.runtime + machine.hello.runtime) : nil
-    if let places, !places.isSettled {
+    if let places, !places.isResolved {
       throw .usage(
         "the paths that the policy grants lead through symbolic links that change meanwhile; grant what they lead to, as realpath(1) says"
       )

@@ -12,7 +12,7 @@ struct GrantPlaces {
   private var longestCover = 0
   /// Whether each lies where all the others leave it. Not where links change meanwhile, so that two places come and go with
   /// each other.
-  private(set) var isSettled = true
+  private(set) var isResolved = true
   private let link: (String) -> String?
 
   /// As many links as path_resolution(7) follows.
@@ -36,7 +36,7 @@ struct GrantPlaces {
       covers = []
       cover(runtime + places.values)
     }
-    isSettled = paths.isEmpty
+    isResolved = paths.isEmpty
   }
 
   private mutating func cover(_ places: [String]) {

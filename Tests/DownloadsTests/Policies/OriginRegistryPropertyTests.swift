@@ -9,7 +9,7 @@ import Testing
 /// Whatever origins come, are used and are let go: those in use stay, the others are bounded, and none is taken for another.
 @Suite(.timeLimit(.minutes(2))) struct OriginRegistryPropertyTests {
   /// Of each name, one moment until which it is left alone: an origin that has another one's state shows it.
-  private static func rest(_ host: Int) -> Duration { .seconds(1000 + host) }
+  private static func retryAfter(_ host: Int) -> Duration { .seconds(1000 + host) }
   private static func name(_ host: Int) -> String { "https://h\(host).test:443" }
 
   @Test(arguments: 0..<10) func randomUse(seed: UInt64) {
@@ -26,11 +26,11 @@ import Testing
         #expect(
           used[host].map { $0 == number } ?? !used.values.contains(number), "one number, one origin: seed \(seed)")
         let rest = registry[number].retryAfter
-        #expect(rest == nil || rest == Self.rest(host), "what is known of another origin: seed \(seed)")
-        if random.chance(3) { _ = registry[number].setRetryAfter(until: Self.rest(host), value: "x") }
+        #expect(rest == nil || rest == Self.retryAfter(host), "what is known of another origin: seed \(seed)")
+        if random.chance(3) { _ = registry[number].setRetryAfter(until: Self.retryAfter(host), value: "x") }
         if random.chance(20) {
           used[host] = number
-          _ = registry[number].setRetryAfter(until: Self.rest(host), value: "x")
+          _ = registry[number].setRetryAfter(until: Self.retryAfter(host), value: "x")
         }
         if registry.isCrowded || random.chance(500) {
           registry.forget(except: Set(used.values))
@@ -41,7 +41,7 @@ import Testing
       }
       for (host, number) in used {
         #expect(
-          registry.name(of: number) == Self.name(host) && registry[number].retryAfter == Self.rest(host),
+          registry.name(of: number) == Self.name(host) && registry[number].retryAfter == Self.retryAfter(host),
           "an origin in use was forgotten: seed \(seed)")
       }
       for host in used.keys.sorted() where random.chance(4) { used[host] = nil }

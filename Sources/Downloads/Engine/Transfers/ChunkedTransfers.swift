@@ -79,7 +79,8 @@ final class ChunkedTransfers: EnginePart {
     guard let slowest else { return }
     let segment = job.segments[slowest]
     events.send(
-      .note(job.id, "a connection to \(segment.request.url.origin) is slow; its rest is asked for on another"))
+      .note(job.id, "a connection to \(segment.request.url.origin) is slow; what remains of it is asked for on another")
+    )
     job.sources.noteSlow(segment.source)
     abandon(segment, of: job)
     addSegment(job)

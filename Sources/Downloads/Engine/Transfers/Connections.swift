@@ -54,8 +54,9 @@ final class Connections: EnginePart, TransportClient {
       request.clientCertificate = engine.options.clientCertificate?(url.origin)
     }
     request.address = edge(for: job, segment.request.url)
-    let rest = job.total.map { $0 - job.arrivedBytes }
-    request.isLarge = (rest ?? 0) >= 8 << 20 || job.avoidsHTTP2 || engine.origins[engine.originNumber(url)].avoidsHTTP2
+    let remaining = job.total.map { $0 - job.arrivedBytes }
+    request.isLarge =
+      (remaining ?? 0) >= 8 << 20 || job.avoidsHTTP2 || engine.origins[engine.originNumber(url)].avoidsHTTP2
     request.needsFreshConnection = segment.link.timesTooLate > 0
     segment.link.hasOwnConnection = request.isLarge
     segment.link.window = ReceiveWindow()
