@@ -61,8 +61,13 @@ import Testing
     #expect(FetchOptions.holdsCertificate("x\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
     #expect(
       FetchOptions.holdsCertificate("-----BEGIN TRUSTED CERTIFICATE-----\nMIIB\n-----END TRUSTED CERTIFICATE-----"))
+    #expect(FetchOptions.holdsCertificate("-----BEGIN CERTIFICATE-----\r\nMIIB\r\n-----END CERTIFICATE-----\r\n"))
+    #expect(
+      FetchOptions.holdsCertificate(
+        "-----BEGIN CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"))
     for text in [
-      "", "MIIB", "-----BEGIN CERTIFICATE-----\nhello\n-----END CERTIFICATE-----", "-----BEGIN CERTIFICATE-----",
+      "", "MIIB", "-----BEGIN CERTIFICATE-----\nMIIB\n-----BEGIN X-----\n-----END CERTIFICATE-----",
+      "-----BEGIN CERTIFICATE-----\nhello\n-----END CERTIFICATE-----", "-----BEGIN CERTIFICATE-----",
     ] {
       #expect(!FetchOptions.holdsCertificate(text), "\(text)")
     }

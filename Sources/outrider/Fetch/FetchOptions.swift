@@ -130,12 +130,23 @@ enum FetchOptions {
 
   /// Whether a block of textual encoding (RFC 7468) begins as certificates do, with a DER sequence.
   static func holdsCertificate(_ text: String) -> Bool {
+    var content: [UInt8]?
     var rest = text.utf8[...]
-    while let begin = rest.firstRange(of: "CERTIFICATE-----".utf8) {
-      rest = rest[begin.upperBound...]
-      guard let end = rest.firstRange(of: "-----END ".utf8) else { return false }
-      let content = String(decoding: rest[..<end.lowerBound], as: UTF8.self)
-      if Data(base64Encoded: content, options: .ignoreUnknownCharacters)?.first == 0x30 { return true }
+    // Without the library's search, which takes as long to be made ready as a small file's whole request.
+    while !rest.isEmpty {
+      let line = rest.prefix { $0 != UInt8(ascii: "\n") }
+      rest = rest[line.endIndex...].dropFirst()
+      let marks = line.starts(with: "-----".utf8)
+      let end = line.reversed().drop { $0 <= UInt8(ascii: " ") }
+      if line.starts(with: "-----BEGIN ".utf8), end.starts(with: "CERTIFICATE-----".utf8.reversed()) {
+        content = []
+      } else if marks, let block = content {
+        let encoded = Data(base64Encoded: Data(block), options: .ignoreUnknownCharacters)
+        if line.starts(with: "-----END ".utf8), encoded?.first == 0x30 { return true }
+        content = nil
+      } else {
+        content?.append(contentsOf: line)
+      }
     }
     return false
   }
