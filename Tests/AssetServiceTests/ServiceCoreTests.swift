@@ -79,6 +79,26 @@ import Testing
     #expect(core.planner.runs.isEmpty)
   }
 
+  @Test("Who asks for control of an app that is removed is refused, before the removal has ended and after it [B67]")
+  func controlOfRemovedApp() {
+    var core = Self.core()
+    _ = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    func ask(_ connection: Int64) -> [Action] {
+      let claim = ExclusiveControl.Claim(holder: .connection(connection), token: 1)
+      return core.handle(.app("a", .control(.requested(claim, timeout: nil))), now: .start)
+    }
+    func isRefused(_ connection: Int64, _ actions: [Action]) -> Bool {
+      let claim = ExclusiveControl.Claim(holder: .connection(connection), token: 1)
+      return actions.contains(.controlRefused(app: "a", claim: claim, refusal: .appRemoved))
+    }
+    _ = ask(1)
+    #expect(ask(2).isEmpty)
+    let removal = core.handle(.app("a", .lifecycle(.removalRequested)), now: .start)
+    #expect(isRefused(2, removal) && !isRefused(1, removal))
+    _ = core.handle(.app("a", .lifecycle(.removed)), now: .start)
+    #expect(isRefused(3, ask(3)))
+  }
+
   private static func transfers(_ actions: [Action]) -> [String] {
     actions.compactMap {
       if case .addTransfer(_, let download, _, _, false, _) = $0 { download.uniqueIdentifier } else { nil }

@@ -135,8 +135,8 @@ final class ActionExecutor {
     case .call(let app, let recipient, let occurrence): delegates.call(app, recipient, occurrence)
     case .withdraw(_, let recipient, let number): delegates.withdraw(recipient, number)
     case .endChallenge(let number): challenges.take(.performDefaultHandling, to: number)
-    case .controlGranted(_, let claim): calls.reply(claim, nil)
-    case .controlRefused(_, let claim, let refusal): calls.reply(claim, refusal)
+    case .controlGranted(let app, let claim): calls.reply(claim, nil, of: app)
+    case .controlRefused(let app, let claim, let refusal): calls.reply(claim, refusal, of: app)
     case .simulationEnded(let app, let request, let reason): simulations.end(app, request, reason)
     case .refusedWake(let app, let request, let refusal): runs.refused(app, request, refusal)
     // Written down already.

@@ -161,7 +161,9 @@ extension ServiceCore {
       tell(app, .registry(.resumeGeneration(generation)))
     case .placeVersion(let version): act(.placeVersion(app: app, version: version))
     case .keepVersions(let versions): act(.keepVersions(app: app, versions: versions))
-    case .removeApp: act(.removeApp(app: app))
+    case .removeApp:
+      tell(app, .control(.appRemoved))
+      act(.removeApp(app: app))
     case .forget:
       tellPlanner(.removed(app: app))
       remove(app)
