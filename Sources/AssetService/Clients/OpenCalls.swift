@@ -50,6 +50,14 @@ final class OpenCalls {
     claims = claims.filter { $0.key.holder != .connection(connection.number) }
   }
 
+  /// No machine answers the pending calls of a connection any more.
+  func refuse(_ connection: ConnectionID, _ failure: ServiceFailure) {
+    for case (let call, .client(connection, let request)) in callers {
+      callers[call] = nil
+      clients.answer(connection, request, .failure(failure))
+    }
+  }
+
   func reply(_ call: UInt64, _ result: Result<String, Failure>) {
     switch callers.removeValue(forKey: call) {
     case .waiter(let continuation):

@@ -145,6 +145,7 @@ final class ActionExecutor {
   }
 
   private func remove(_ app: String) async {
+    for connection in clients.uninstalled(app) { calls.refuse(connection, .uninstalled(app)) }
     runs.endAll(of: app)
     for budget in Restrictions.Budget.allCases {
       try? store.budgets.set(TransferPlan.name(of: budget, app), allows: nil)
