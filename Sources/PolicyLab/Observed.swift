@@ -81,7 +81,7 @@ package struct Observed: Sendable {
     text = result.flatMap { Returned.text(of: $0.value) }
     outputs = result?.out ?? []
     denials = report.denials.map { denial in
-      var row = Denial(denial, exists: Files.exists, isNamed: { Files.isNamed($0) ?? true })
+      var row = Denial(denial, exists: { Files.isThere($0) ?? true }, isNamed: { Files.isNamed($0) ?? true })
       if row.wall == "files", let real = try? Files.real(row.target), !real.isExactly(row.target) { row.real = real }
       if let policy, !row.isAbsent { row.remedy = Remedy(for: denial, under: policy).text }
       return row
