@@ -54,6 +54,10 @@ struct AppAssembly {
       throw BundleError(.notABundle, path, "isn't the name of an app", remedy: "name it, for example, Sessions.app")
     }
     let above = String(trimmed.dropLast(name.count))
+    if !above.isEmpty, Files.isNamed(above) == false {
+      throw BundleError(
+        .systemRefused, path, "can't be made: there is no folder \(String(above.dropLast()))", remedy: "make it first")
+    }
     folder = try BundleError.translating(path) { () throws(SystemCallError) in
       try Files.real(above.isEmpty ? "." : above)
     }

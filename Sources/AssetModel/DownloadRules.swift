@@ -176,6 +176,10 @@ public struct DownloadRules: Sendable {
     // Neither a user nor a port is a host.
     let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
     if host.isEmpty || host.hasPrefix(":") { return "the URL names no host: \(Printable.text(url))" }
+    // Not shown: what stands there may be a password.
+    if host.utf8.count + 1 < authority.utf8.count {
+      return "the URL of \(Printable.text(host)) has a user name in it; leave it out, and answer the server's challenge"
+    }
     return isSecure || Self.isLoopback(host)
       ? nil : "the URL isn't https, and its host isn't this machine: \(Printable.text(url)); serve the file over https"
   }

@@ -81,6 +81,13 @@ package enum Files {
     return errno == ENOENT || errno == ENOTDIR ? false : nil
   }
 
+  /// Whether a name leads to something (stat(2)); nil where that can't be told, as in a folder that this user may not search.
+  package static func isThere(_ path: String) -> Bool? {
+    var status = stat()
+    if stat(path, &status) == 0 { return true }
+    return [ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG].contains(errno) ? false : nil
+  }
+
   /// Whether what a name leads to is a folder; nil where it leads to nothing.
   package static func isFolder(_ path: String) -> Bool? {
     var status = stat()

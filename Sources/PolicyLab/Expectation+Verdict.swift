@@ -1,6 +1,7 @@
 internal import AssetModel
 internal import Basics
 internal import Foundation
+internal import HostProtocol
 internal import PluginHost
 
 extension Expectation {
@@ -21,15 +22,15 @@ extension Expectation {
       return observed.denials.contains { $0.wall == wall } ? nil : observed.whatWasDenied
     case .deny(let call, let path):
       let isThere = observed.denials.contains { denial in
-        (call == nil || denial.call == call) && (path.map { denial.names($0) } ?? true)
+        (call == nil || denial.call == call) && (path.map { denial.names($0, observed) } ?? true)
       }
       return isThere ? nil : observed.whatWasDenied
     case .denyAccess(let access, let path):
-      return observed.denials.contains { access.covers($0, path) } ? nil : observed.whatWasDenied
+      return observed.denials.contains { access.covers($0, path, observed) } ? nil : observed.whatWasDenied
     case .allowAccess(let access, let path):
-      return Self.denied(observed.denials.filter { access.covers($0, path) }, observed)
+      return Self.denied(observed.denials.filter { access.covers($0, path, observed) }, observed)
     case .allow(let path):
-      return Self.denied(observed.denials.filter { $0.names(path) }, observed)
+      return Self.denied(observed.denials.filter { $0.names(path, observed) }, observed)
     case .atMost(let meter, let bound, let isStrict):
       let (value, text): (Double, String) =
         switch meter {
@@ -64,7 +65,14 @@ extension Expectation {
 }
 
 extension Observed.Denial {
-  fileprivate func names(_ path: String) -> Bool { places.contains { $0.isExactly(path) } }
+  fileprivate func names(_ path: String, _ observed: Observed) -> Bool {
+    places.contains { $0.isExactly(path) } || mayBe(of: path, observed)
+  }
+
+  /// Of what would have been written in the runtime only the folder is reported: it may have been `path`.
+  fileprivate func mayBe(of path: String, _ observed: Observed) -> Bool {
+    wall == "files" && writes && RunnerView.runtime.contains(target) && observed.leading(path).lies(in: target)
+  }
 }
 
 extension Expectation.Access {
@@ -72,8 +80,8 @@ extension Expectation.Access {
   private static let opening: Set<String> = ["open", "openat"]
 
   /// Whether a denial is of this access to a path, or to what lies in it.
-  func covers(_ denial: Observed.Denial, _ path: String) -> Bool {
-    guard denial.places.contains(where: { $0.lies(in: path) }) else { return false }
+  func covers(_ denial: Observed.Denial, _ path: String, _ observed: Observed) -> Bool {
+    guard denial.places.contains(where: { $0.lies(in: path) }) || denial.mayBe(of: path, observed) else { return false }
     return switch self {
     case .read: (!denial.writes || denial.readsToo) && !Self.executing.contains(denial.call)
     case .write: denial.writes

@@ -68,6 +68,9 @@ package struct Observed: Sendable {
   /// The most processes that were seen beside the plugin's own.
   package var processes = 0
 
+  /// Where a path leads by the links of the machine that it was observed on; the path itself where nothing is known of that.
+  package var leading: @Sendable (String) -> String = { $0 }
+
   package init(outcome: Outcome) { self.outcome = outcome }
 
   /// `result`: of the last call; nil where it didn't return.
@@ -78,11 +81,12 @@ package struct Observed: Sendable {
     text = result.flatMap { Returned.text(of: $0.value) }
     outputs = result?.out ?? []
     denials = report.denials.map { denial in
-      var row = Denial(denial, exists: Files.exists, isNamed: { Files.isNamed($0) ?? true })
+      var row = Denial(denial, exists: { Files.isThere($0) ?? true }, isNamed: { Files.isNamed($0) ?? true })
       if row.wall == "files", let real = try? Files.real(row.target), !real.isExactly(row.target) { row.real = real }
       if let policy, !row.isAbsent { row.remedy = Remedy(for: denial, under: policy).text }
       return row
     }
+    leading = Self.leading
     limitRemedy = policy.flatMap { LimitRemedy(for: report.outcome.kind, $0.limits) }
     droppedDenials = report.droppedDenials
     log = report.log.map(\.message)
@@ -96,6 +100,14 @@ package struct Observed: Sendable {
 }
 
 extension Observed {
+  /// Also of a file that isn't there.
+  @Sendable private static func leading(_ path: String) -> String {
+    if let real = try? Files.real(path) { return real }
+    guard let name = path.pathNames.last, let folder = path.parentFolder, folder != path else { return path }
+    let above = leading(folder)
+    return (above == "/" ? "" : above) + "/" + name
+  }
+
   /// What an extension answered: how many downloads were accepted and rejected.
   package init(_ report: RunReport, _ verdict: DownloadRules.Verdict?, under policy: Policy? = nil) {
     self.init(report, nil as RunnerMessage.CallResult?, under: policy)

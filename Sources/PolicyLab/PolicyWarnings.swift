@@ -19,6 +19,8 @@ package enum PolicyWarnings {
   /// What there is to know of this machine.
   package struct Machine {
     package var exists: (String) -> Bool
+    /// Whether it can't be told if it exists, for a folder on the way that this user may not search.
+    package var isHidden: (String) -> Bool = { _ in false }
     package var isDevice: (String) -> Bool
     /// Whether it is a folder that every user may write to.
     package var isOpenToAll: (String) -> Bool = { _ in false }
@@ -42,6 +44,7 @@ package enum PolicyWarnings {
       var machine = Machine(
         exists: { Files.exists($0) }, isDevice: { (try? Files.identity(of: $0))?.isDevice ?? false },
         resolve: { policy in Result { () throws(HostError) in try PatternExpansion.resolved(policy) } })
+      machine.isHidden = { Files.isThere($0) == nil }
       machine.real = { path in (try? Files.real(path)) ?? path }
       machine.plantedLinks = { policy in PluginReach(under: policy).plantedLink }
       machine.isPlugins = { policy in PluginReach(under: policy).holds }
@@ -58,7 +61,10 @@ package enum PolicyWarnings {
       let isWritten = policy.access(to: path) == .write
       let isPattern = policy.patterns.contains { $0.pattern.text == path }
       if !isPattern, !policy.optional.contains(path), !machine.exists(path) {
-        warn("\(path) doesn't exist here: a run with this policy is refused")
+        warn(
+          machine.isHidden(path)
+            ? "\(path) lies in a folder that you may not search: whether it exists can't be told, and a run of yours with this policy is refused"
+            : "\(path) doesn't exist here: a run with this policy is refused")
       }
       if !isPattern, machine.isDevice(path) {
         warn("\(path) is a device, and no plugin opens it: a run with this policy is refused; see 'devices'")

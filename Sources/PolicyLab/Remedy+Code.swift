@@ -30,7 +30,8 @@ extension Remedy {
   static func starting(_ path: String, _ policy: Policy, _ machine: Machine, isFirst: Bool) -> Remedy {
     if let remedy = ofOwnView(path, policy, "lets it start programs of its bundle", isFirst: isFirst) { return remedy }
     guard machine.isFolder(path) == false else {
-      return Remedy(line: nil, words: "it isn't on this machine either, as a file")
+      return Remedy(
+        line: nil, words: machine.isHidden(path) ? hidden : "it isn't on this machine either, as a file")
     }
     if machine.isPlugins(path, policy) { return codeIsPlugins }
     let words = "lets it start that program, which may do what the plugin may"

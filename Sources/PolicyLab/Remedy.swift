@@ -31,6 +31,9 @@ package struct Remedy: Sendable, Equatable {
     /// Without symbolic links; the path itself where it leads to nothing.
     package var real: (String) -> String = { $0 }
     package var isDevice: (String) -> Bool = { _ in false }
+    /// Whether it can't be told if it is there, for a folder on the way that this user may not search.
+    package var isHidden: (String) -> Bool = { _ in false }
+    package var isReadable: (String) -> Bool = { _ in true }
     /// Of the path itself, wherever it leads.
     package var isLink: (String) -> Bool = { _ in false }
     /// The link on the way to a path that a plugin may have put there.
@@ -46,6 +49,8 @@ package struct Remedy: Sendable, Equatable {
       machine.isDevice = { path in
         Files.mode(of: path).map { [S_IFCHR, S_IFBLK].contains($0 & S_IFMT) } ?? false
       }
+      machine.isHidden = { Files.isThere($0) == nil }
+      machine.isReadable = { access($0, R_OK) == 0 }
       machine.isLink = { Files.link($0) != nil }
       machine.plantedLink = { PluginReach(under: $1).plantedLink(on: $0) }
       machine.isPlugins = { PluginReach(under: $1).holds($0) }
@@ -217,6 +222,8 @@ package struct Remedy: Sendable, Equatable {
 
   private static func reading(_ path: String, _ policy: Policy, _ machine: Machine) -> Remedy {
     switch machine.isFolder(path) {
+    case nil where machine.isHidden(path):
+      Remedy(line: nil, words: "\(hidden); neither can a plugin that you run have it")
     case nil: Remedy(line: nil, words: "it isn't on this machine either")
     case true?:
       Remedy(
@@ -228,9 +235,14 @@ package struct Remedy: Sendable, Equatable {
         words:
           "shows that file; to connect it needs the host and its port under 'network' instead, and has a file of its own there"
       )
-    case false?: Remedy(line: files("read", path), words: "shows that file")
+    case false?:
+      Remedy(
+        line: files("read", path),
+        words: "shows that file" + (machine.isReadable(path) ? "" : ", which you may not read"))
     }
   }
+
+  static let hidden = "it lies in a folder that you may not search, so that whether it is there can't be told"
 
   private static func change(
     _ path: String, _ denial: RunReport.Denial, _ policy: Policy, _ machine: Machine
@@ -268,7 +280,7 @@ package struct Remedy: Sendable, Equatable {
     }
     return machine.isFolder(folder) == true
       ? offering(folder, policy, machine, "lets it change all that lies in it")
-      : Remedy(line: nil, words: "\(folder) isn't on this machine either")
+      : Remedy(line: nil, words: machine.isHidden(path) ? hidden : "\(folder) isn't on this machine either")
   }
 
   /// A folder in one that is read has no line under 'list' of its own.

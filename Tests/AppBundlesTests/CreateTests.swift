@@ -140,6 +140,10 @@ import Testing
     for name in ["Made", ".app", "a\u{202e}.app", "none/Made.app"] {
       #expect(refusal("\(scratch.path)/\(name)", good) != nil)
     }
+    // That is where it is to be written, and no part of it.
+    let missing = refusal("\(scratch.path)/none/Made.app", good)
+    #expect(missing?.code == .systemRefused && missing?.remedy == "make it first")
+    #expect(missing?.reason == "can't be made: there is no folder \(scratch.path)/none")
     var both = good
     both.entitlements = good.info
     #expect(refusal(path, both)?.reason.contains("groups") == true)

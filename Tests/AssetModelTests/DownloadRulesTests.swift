@@ -17,7 +17,7 @@ import Testing
     arguments: [
       download(), download { $0.isEssential = true }, download { $0.fileSize = nil }, download { $0.fileSize = 1 },
       download { $0.priority = -100 }, download { $0.priority = 100 }, download { $0.url = "HTTPS://example.com" },
-      download { $0.url = "https://user@[::1]:8443/a?b#c" },
+      download { $0.url = "https://[::1]:8443/a?b#c" }, download { $0.url = "https://example.com/a@b?c@d" },
       download { $0.body = Array(repeating: 0, count: 65536) },
       download { $0.headers = [.init(name: "a", value: String(repeating: "x", count: 16383))] },
       download { $0.identifier = String(repeating: "x", count: 1024) }, download { $0.identifier = "日本 🎮" },
@@ -41,6 +41,8 @@ import Testing
       (download { $0.url = "https://:443/x" }, 102, "names no host"),
       (download { $0.url = "https://user@/x" }, 102, "names no host"),
       (download { $0.url = "https://u@:1" }, 102, "names no host"),
+      (download { $0.url = "https://user@[::1]:8443/a?b#c" }, 102, "of [::1]:8443 has a user name in it"),
+      (download { $0.url = "https://user:secret@example.com/a" }, 102, "of example.com has a user name in it"),
       (download { $0.url = "https://a b/" }, 102, "isn't one"),
       (download { $0.url = "https://a/\u{1b}[2J" }, 102, "\\u{1b}"),
       (download { $0.url = "https://exämple.com/" }, 102, "isn't one"),

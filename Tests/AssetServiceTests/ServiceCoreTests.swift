@@ -79,6 +79,53 @@ import Testing
     #expect(core.planner.runs.isEmpty)
   }
 
+  @Test("Who asks for control of an app that is removed is refused, before the removal has ended and after it [B67]")
+  func controlOfRemovedApp() {
+    var core = Self.core()
+    _ = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    func ask(_ connection: Int64) -> [Action] {
+      let claim = ExclusiveControl.Claim(holder: .connection(connection), token: 1)
+      return core.handle(.app("a", .control(.requested(claim, timeout: nil))), now: .start)
+    }
+    func isRefused(_ connection: Int64, _ actions: [Action]) -> Bool {
+      let claim = ExclusiveControl.Claim(holder: .connection(connection), token: 1)
+      return actions.contains(.controlRefused(app: "a", claim: claim, refusal: .appRemoved))
+    }
+    _ = ask(1)
+    #expect(ask(2).isEmpty)
+    let removal = core.handle(.app("a", .lifecycle(.removalRequested)), now: .start)
+    #expect(isRefused(2, removal) && !isRefused(1, removal))
+    _ = core.handle(.app("a", .lifecycle(.removed)), now: .start)
+    #expect(isRefused(3, ask(3)))
+  }
+
+  @Test("A delegate hears that what its app's removal cancelled has failed with -999, before the rows are gone [B30]")
+  func delegateOfRemovedApp() throws {
+    var core = Self.core()
+    _ = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    let observing = EventRouter.Event.observing(recipient: .connection(1), isObserving: true)
+    _ = core.handle(.app("a", .router(observing)), now: .start)
+    for name in ["x", "y"] {
+      let download = PlannedDownload(uniqueIdentifier: "u\(name)", identifier: name, size: 9, host: "example.com")
+      _ = core.handle(.app("a", .schedule(call: 1, download: download, caller: .operator)), now: .start)
+    }
+    let settled = DownloadRegistry.Event.engineSettled(uniqueIdentifier: "uy", settlement: .finished(size: 9))
+    _ = core.handle(.app("a", .registry(settled)), now: .start)
+    let removal = core.handle(.app("a", .lifecycle(.removalRequested)), now: .start)
+    let called = try #require(
+      removal.firstIndex { action in
+        guard case .call("a", .connection(1), let occurrence) = action else { return false }
+        return occurrence.uniqueIdentifier == "ux" && occurrence.kind == .failed
+      })
+    let removed = try #require(removal.firstIndex(of: .removeApp(app: "a")))
+    #expect(called < removed)
+    #expect(removal.count { if case .call = $0 { true } else { false } } == 1, "the other one had finished")
+    let failures = removal[..<called].compactMap { action -> Failure? in
+      if case .recordFailure("a", "ux", let failure) = action { failure } else { nil }
+    }
+    #expect(failures.map(\.code) == [-999] && failures.map(\.domain) == [Failure.networkDomain])
+  }
+
   private static func transfers(_ actions: [Action]) -> [String] {
     actions.compactMap {
       if case .addTransfer(_, let download, _, _, false, _) = $0 { download.uniqueIdentifier } else { nil }

@@ -15,6 +15,7 @@ import Testing
       .refusedAddress(host: "a", address: nil, reason: "an unknown address"),
       .addressLiteral(address: "1.2.3.4", redirectedBy: nil),
       .addressLiteral(address: "1.2.3.4", redirectedBy: "https://b/"),
+      .unlistedHost(why: "a isn't among the allowed domains (b); add it to the list"),
       .credential(CredentialDemand(nil, by: "the proxy p:1", isProxy: true, .unanswered)),
     ]
     + [
@@ -73,6 +74,7 @@ import Testing
       .refusedAddress(host: "h", address: "10.0.0.1", reason: "r")
     ),
     (#"{"addressLiteral":{"address":"1.2.3.4"}}"#, .addressLiteral(address: "1.2.3.4", redirectedBy: nil)),
+    (#"{"unlistedHost":{"why":"w"}}"#, .unlistedHost(why: "w")),
     (
       #"{"credential":{"_0":{"scheme":"basic","peer":"o","isProxy":false,"outcome":{"nobodyToAsk":{"realm":"r"}}}}}"#,
       .credential(CredentialDemand(.basic, by: "o", isProxy: false, .nobodyToAsk(realm: "r")))

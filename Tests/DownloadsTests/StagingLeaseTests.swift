@@ -30,6 +30,23 @@ import Testing
     #expect(throws: SystemCallError.self) { try StagingLease("/nonexistent", app: "a") }
   }
 
+  @Test func theFolderOfAnAppThatIsGoneGoes() throws {
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-lease-")
+    defer { Files.removeTree(folder) }
+    let staging = "\(folder)/.outrider"
+    StagingLease.removeEmptyFolder(of: "a", in: folder)
+    #expect(!Files.exists(staging))
+    for app in ["a", "b"] { _ = try Destination(folder, app: app, files: SystemFiles()) }
+    let both = try Files.names(in: staging)
+    StagingLease.removeEmptyFolder(of: "a", in: folder)
+    let left = try Files.names(in: staging)
+    #expect(both.count == 2 && left.count == 1)
+    try Data("kept".utf8).write(to: URL(fileURLWithPath: "\(staging)/\(left[0])/partial"))
+    StagingLease.removeEmptyFolder(of: "b", in: folder)
+    #expect(Files.exists("\(staging)/\(left[0])/partial"))
+    StagingLease.removeEmptyFolder(of: "a", in: "/nonexistent")
+  }
+
   @Test func whoComesWhileItIsRemovedGetsANewOne() async throws {
     let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-lease-")
     defer { Files.removeTree(folder) }

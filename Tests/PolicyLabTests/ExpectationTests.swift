@@ -15,6 +15,9 @@ import Testing
     var observed = Observed(outcome: Outcome(kind, ""))
     observed.value = kind == .returned ? value : nil
     (observed.outputs, observed.denials, observed.log) = (outputs, denials, log)
+    observed.leading = { path in
+      path == "/etc/localtime" ? "/usr/share/zoneinfo/UTC" : path.hasPrefix("/lib/") ? "/usr" + path : path
+    }
     (observed.memoryBytes, observed.wallSeconds, observed.cpuSeconds) = (memory, wall, wall)
     return observed
   }
@@ -30,6 +33,9 @@ import Testing
   private static let executed = Observed.Denial(wall: "files", call: "execve", target: "/usr/bin/id")
   private static let own = Observed.Denial(
     wall: "files", call: "unlink", target: RunnerView.container + "/x", writes: true)
+  private static let folded = Observed.Denial(wall: "files", call: "openat", target: "/usr/lib", writes: true)
+  private static let zones = Observed.Denial(
+    wall: "files", call: "openat", target: "/usr/share/zoneinfo", writes: true)
   private static let socket = Observed.Denial(wall: "seccomp", call: "socket", target: "0x2, 0x1, 0x0")
 
   @Test(
@@ -102,6 +108,20 @@ import Testing
       ("deny $CONTAINER/x", observed(denials: [own]), true),
       ("deny unlink $CONTAINER/x", observed(denials: [own]), true),
       ("allow $TMP", observed(denials: [own]), true), ("deny write /", observed(denials: [own]), true),
+      // Of what would have been written in the runtime the report has the folder.
+      ("allow write /usr/lib/x", observed(denials: [folded]), false),
+      ("allow /usr/lib/x", observed(denials: [folded]), false), ("allow /lib/x", observed(denials: [folded]), false),
+      ("deny write /usr/lib/x", observed(denials: [folded]), true),
+      ("deny /usr/lib/x", observed(denials: [folded]), true), ("deny write /usr", observed(denials: [folded]), true),
+      ("deny openat /usr/lib/x", observed(denials: [folded]), true),
+      ("deny mkdir /usr/lib/x", observed(denials: [folded]), false),
+      ("allow read /usr/lib/x", observed(denials: [folded]), true),
+      ("deny read /usr/lib/x", observed(denials: [folded]), false),
+      ("allow write /usr/library", observed(denials: [folded]), true),
+      ("allow write /etc/localtime", observed(denials: [zones]), false),
+      ("deny write /etc/localtime", observed(denials: [zones]), true),
+      ("allow write /etc/hostname", observed(denials: [zones, folded]), true),
+      ("allow write /etc/x/y", observed(denials: [written]), true),
       ("denied by files", observed(denials: [open]), true), ("denied by seccomp", observed(denials: [open]), false),
       ("memory <= 2MiB", observed(), true), ("memory < 2MiB", observed(), false), ("memory<=1MiB", observed(), false),
       ("wall <= 500ms", observed(), true), ("wall < 0.5s", observed(), false), ("cpu <= 1s", observed(), true),

@@ -163,6 +163,28 @@ import Testing
     }
   }
 
+  @Test("a recording whose last round didn't return, which nothing expects, isn't one that came to its end")
+  func lastRoundEndsBadly() throws {
+    var expected = Self.observed(.crashed)
+    expected.endsAsExpected = true
+    for (last, again, why) in [
+      (Self.observed(.memoryExceeded), Self.observed(.memoryExceeded), "in the last round memoryExceeded"),
+      (Self.observed(value: "1"), Self.observed(.crashed), "in the last round crashed"),
+      (Self.observed(.wallTimeExceeded), Self.observed(value: "1"), nil), (Self.observed(value: "1"), expected, nil),
+    ] as [(Observed, Observed, String?)] {
+      var recorder = PolicyRecorder(base: Policy())
+      for round in [Self.observed(), last] {
+        guard case .run = recorder.handle([round], on: Self.machine) else { throw MissingStep() }
+      }
+      switch recorder.handle([again], on: Self.machine) {
+      case .run: throw MissingStep()
+      case .finished(let recording): #expect(why == nil && recording.note != nil)
+      case .stopped(let recording, let text):
+        #expect(why.map { text.hasPrefix($0) } == true && recording.note != nil, "\(text)")
+      }
+    }
+  }
+
   @Test("a folder is granted for its names at first, and then the files that are still denied, a test's own ones never")
   func lists() throws {
     var bounds = PolicyRecorder.Bounds()

@@ -53,6 +53,18 @@ import Testing
     #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
   }
 
+  @Test("what lies in a folder that who checks may not search isn't said not to exist", arguments: [true, false])
+  func hidden(isHidden: Bool) throws {
+    var machine = PolicyWarnings.Machine { _ in false }
+    machine.isHidden = { _ in isHidden }
+    let found = PolicyWarnings.find(
+      try Policy(parsing: "version: 2\nfiles: {read: [/srv/a]}\n", file: "p"), on: machine
+    )
+    .map(\.message)
+    #expect(found.contains { $0.contains("/srv/a doesn't exist here") } == !isHidden, "\(found)")
+    #expect(found.contains { $0.contains("in a folder that you may not search") } == isHidden, "\(found)")
+  }
+
   @Test("a pattern in a granted folder has an effect where it stands for a link", arguments: [true, false])
   func patterns(hasLink: Bool) throws {
     var machine = PolicyWarnings.Machine(

@@ -12,7 +12,8 @@ import Testing
     RunReport.Denial(wall: wall, operation: operation, target: target, count: 1, writes: writes)
   }
 
-  /// What ends in `d` is a folder, what ends in `0` isn't there, /dev/x is a device, and /mounts leads into /proc.
+  /// What ends in `d` is a folder, what ends in `0` isn't there, /dev/x is a device, and /mounts leads into /proc. Who runs this may
+  /// not search /closed.
   private static var machine: Remedy.Machine {
     var machine = Remedy.Machine {
       $0.hasSuffix("d") ? true : $0.hasSuffix("0") || $0.hasSuffix("\u{fffd}") ? nil : false
@@ -20,6 +21,8 @@ import Testing
     machine.isDevice = { $0 == "/dev/x" || $0 == "/dev/null" }
     machine.real = { $0 == "/mounts" ? "/proc/17/mounts" : $0 }
     machine.isLink = { $0.hasSuffix("link") }
+    machine.isHidden = { $0.hasPrefix("/closed/") }
+    machine.isReadable = { $0 != "/data/secret" }
     return machine
   }
 
@@ -41,6 +44,12 @@ import Testing
       (denial("files", "openat", "/data/d"), "files: {read: [/data/d]}", "all that lies in it"),
       (denial("files", "openat", "/data/a, b: #]"), "files: {read: [\"/data/a, b: #]\"]}", "that file"),
       (denial("files", "openat", "/data/0"), nil, "isn't on this machine"),
+      (denial("files", "openat", "/closed/0"), nil, "in a folder that you may not search"),
+      (denial("files", "execve", "/closed/0"), nil, "in a folder that you may not search"),
+      (denial("files", "mkdir", "/closed/0/0", writes: true), nil, "in a folder that you may not search"),
+      (
+        denial("files", "openat", "/data/secret"), "files: {read: [/data/secret]}", "that file, which you may not read"
+      ),
       (denial("seccomp", "mmap", "0x5, 0x812"), "executableMemory: later", "--observe names the file"),
       (denial("seccomp", "mmap", "/tmp/w.so"), nil, "what a plugin may write is never code"),
       (denial("seccomp", "mmap", "/container/w.so"), nil, "what a plugin may write is never code"),

@@ -23,6 +23,20 @@ import Testing
     #expect(control.handle(.holderGone(.run(2)), at: 2) == [.grant(Self.claim(4))])
   }
 
+  @Test(
+    "Of an app that is removed all who wait for control are refused, with a date and without, and none is forgotten [B67]"
+  )
+  func appRemoved() {
+    var control = ExclusiveControl()
+    _ = control.handle(.requested(Self.claim(1), timeout: nil), at: 0)
+    _ = control.handle(.requested(Self.claim(2), timeout: nil), at: 0)
+    _ = control.handle(.requested(Self.claim(-3), timeout: .seconds(5)), at: 0)
+    #expect(
+      control.handle(.appRemoved, at: 1) == [.refuse(Self.claim(2), .appRemoved), .refuse(Self.claim(-3), .appRemoved)])
+    #expect(control.handle(.released(Self.claim(1)), at: 2).isEmpty)
+    #expect(control == ExclusiveControl())
+  }
+
   @Test("With the present moment as its date a request is tried once and fails at once [B68]")
   func tryOnce() {
     var control = ExclusiveControl()

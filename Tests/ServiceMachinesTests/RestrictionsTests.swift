@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -51,6 +52,32 @@ import Testing
     _ = restrictions.handle(.received(uniqueIdentifier: "u-a", bytes: 4 << 20), at: 1)
     _ = restrictions.handle(.settled(uniqueIdentifier: "u-a"), at: 1)
     #expect(restrictions.remaining == 6 << 20)
+  }
+
+  @Test(
+    "What came since the last word of a transfer is booked when it is over, once, and nothing fails for it [B61, B64]")
+  func ended() throws {
+    var restrictions = Self.restrictions(1_000_000)
+    _ = restrictions.handle(.requested(planned("a", size: 900_000), isManifest: false), at: 0)
+    _ = try restrictions.handleAsTwins(.received(uniqueIdentifier: "u-a", bytes: 131_072), now: .start)
+    #expect(restrictions.charged("u-a") == 131_072)
+    // With its heads that is more than was reserved for it, and more than is left; it is there.
+    for _ in 1...2 {
+      let effects = try restrictions.handleAsTwins(.ended(uniqueIdentifier: "u-a", charged: 1_000_400), now: .start)
+      #expect(effects.isEmpty)
+    }
+    _ = restrictions.handle(.settled(uniqueIdentifier: "u-a"), at: 1)
+    #expect(restrictions.used(.other) == 1_000_400 && restrictions.remaining == 0)
+    #expect(Self.code(restrictions.handle(.requested(planned("b", size: 1), isManifest: false), at: 2)) == 112)
+    // Nothing of it is reserved any more: what is said of it later says nothing.
+    _ = restrictions.handle(.ended(uniqueIdentifier: "u-a", charged: 2_000_000), at: 3)
+    #expect(restrictions.used(.other) == 1_000_400)
+  }
+
+  @Test("Of what was reserved before its charge was kept, the charge is taken for none")
+  func formerReservation() throws {
+    let table = try JSONDecoder().decode(ReservationTable.self, from: Data(#"["u-a", "other asset 700"]"#.utf8))
+    #expect(table.rows == ["u-a": .init(budget: .other, isManifest: false, bytes: 700)])
   }
 
   @Test("A manifest has 1 MiB whatever the essential downloads took, and is refused with 203 beyond [B62]")

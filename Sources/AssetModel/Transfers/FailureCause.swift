@@ -14,6 +14,8 @@ public enum FailureCause: Sendable, Hashable, Codable {
   case refusedAddress(host: String, address: String?, reason: String)
   /// The URL has an address where only names are asked. `redirectedBy`: the URL that led there, if one did.
   case addressLiteral(address: String, redirectedBy: String?)
+  /// The list of allowed hosts hasn't got the URL's. `why`: the whole sentence.
+  case unlistedHost(why: String)
   /// Only a digest of the file could tell whether what came is the file. `why`: what the server did.
   case digestNeeded(why: String)
 
@@ -27,6 +29,7 @@ public enum FailureCause: Sendable, Hashable, Codable {
     case .refusedAddress(let host, _, let reason): "\(host): \(reason)"
     case .addressLiteral(let address, let source):
       "\(Self.redirection(source))\(address) is an address, and only names are asked; have the policy list it"
+    case .unlistedHost(let why): why
     case .digestNeeded(let why): "\(why); only the file's digest, if it is declared, can tell that it is whole"
     }
   }

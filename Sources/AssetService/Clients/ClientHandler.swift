@@ -48,7 +48,10 @@ final class ClientHandler {
       case .unknown:
         client.connection.answer(request, .failure(.framework(55, "the first request must be hello")))
         client.connection.endAfterSending("it sent no greeting")
-      case .app(let app): requests.perform(content, of: app, id, request)
+      case .app(let app) where decider.core.apps[app].map { $0.lifecycle.phase != .removing } ?? false:
+        requests.perform(content, of: app, id, request)
+      case .app(let app), .uninstalled(let app):
+        client.connection.answer(request, .failure(.uninstalled(app)))
       case .operator:
         if let list = operators.list(content) {
           return client.connection.answer(request, by: clients.lists, making: list)
@@ -81,6 +84,7 @@ final class ClientHandler {
       complete(&welcome, for: app)
       return client.connection.answer(request, .success(.welcome(welcome)))
     }
+    if case .uninstalled(let app) = client.identity { return refuse(.uninstalled(app)) }
     guard client.identity == .unknown else { return refuse(.framework(55, "hello was said already")) }
     switch hello.role {
     case .operator where hello.launches == nil: clients[id]?.identity = .operator
@@ -91,7 +95,7 @@ final class ClientHandler {
             55, "process \(client.connection.process) belongs to no installed app",
             remedy: "start it with 'outrider launch ID', or from its installed bundle"))
       }
-      guard decider.core.apps[app] != nil, decider.current(app) != nil else {
+      guard let phase = decider.core.apps[app]?.lifecycle.phase, phase != .removing, decider.current(app) != nil else {
         return refuse(
           .framework(55, "the app \(Printable.text(app)) isn't installed", remedy: "outrider apps lists those that are")
         )

@@ -9,6 +9,8 @@ final class ClientRegistry {
   enum Identity: Sendable, Equatable {
     case unknown
     case app(String)
+    /// Of an app that was uninstalled while it runs. One that is installed under its name later isn't its.
+    case uninstalled(String)
     case `operator`
   }
 
@@ -63,6 +65,13 @@ final class ClientRegistry {
     clients.values.compactMap { client in
       if case .app(let app) = client.identity { app } else { nil }
     }
+  }
+
+  /// The app is gone: its processes get nothing of one that is installed under its name. Returns their connections.
+  func uninstalled(_ app: String) -> [ConnectionID] {
+    let gone = clients.filter { $0.value.identity == .app(app) }.map(\.key)
+    for id in gone { clients[id]?.identity = .uninstalled(app) }
+    return gone
   }
 
   func endAll() { for client in clients.values { client.connection.end(nil) } }

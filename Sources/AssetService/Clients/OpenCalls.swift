@@ -1,3 +1,4 @@
+internal import AssetModel
 internal import Foundation
 internal import Glibc
 internal import ServiceMachines
@@ -49,6 +50,14 @@ final class OpenCalls {
     claims = claims.filter { $0.key.holder != .connection(connection.number) }
   }
 
+  /// No machine answers the pending calls of a connection any more.
+  func refuse(_ connection: ConnectionID, _ failure: ServiceFailure) {
+    for case (let call, .client(connection, let request)) in callers {
+      callers[call] = nil
+      clients.answer(connection, request, .failure(failure))
+    }
+  }
+
   func reply(_ call: UInt64, _ result: Result<String, Failure>) {
     switch callers.removeValue(forKey: call) {
     case .waiter(let continuation):
@@ -62,7 +71,7 @@ final class OpenCalls {
     }
   }
 
-  func reply(_ claim: ExclusiveControl.Claim, _ refusal: ExclusiveControl.Refusal?) {
+  func reply(_ claim: ExclusiveControl.Claim, _ refusal: ExclusiveControl.Refusal?, of app: String) {
     switch claim.holder {
     case .run:
       guard case .waiter(let continuation) = callers.removeValue(forKey: claim.token) else { return }
@@ -70,12 +79,12 @@ final class OpenCalls {
     case .connection(let number):
       guard let request = claims.removeValue(forKey: claim) else { return }
       clients.answer(
-        ConnectionID(number: number), request, refusal.map { .failure(Self.failure($0)) } ?? .success(.done))
+        ConnectionID(number: number), request, refusal.map { .failure(Self.failure($0, of: app)) } ?? .success(.done))
     }
   }
 
   /// The connection is as good as before, so that what wasn't granted in time isn't a matter of 56.
-  private static func failure(_ refusal: ExclusiveControl.Refusal) -> ServiceFailure {
+  private static func failure(_ refusal: ExclusiveControl.Refusal, of app: String) -> ServiceFailure {
     switch refusal {
     case .notInTime:
       ServiceFailure(
@@ -83,6 +92,16 @@ final class OpenCalls {
         underlyingDomain: NSPOSIXErrorDomain, underlyingCode: Int(ETIMEDOUT))
     case .tokenInUse: .framework(56, "the request is under way already")
     case .tooMany: .framework(56, "too many requests for exclusive control are waiting")
+    case .appRemoved: .uninstalled(app)
     }
+  }
+}
+
+extension ServiceFailure {
+  /// What a process of an app gets that was uninstalled while it runs.
+  static func uninstalled(_ app: String) -> Self {
+    .framework(
+      55, "the app \(Printable.text(app)) was uninstalled while it runs",
+      remedy: "end it, and start it anew once it is installed again")
   }
 }

@@ -135,8 +135,8 @@ final class ActionExecutor {
     case .call(let app, let recipient, let occurrence): delegates.call(app, recipient, occurrence)
     case .withdraw(_, let recipient, let number): delegates.withdraw(recipient, number)
     case .endChallenge(let number): challenges.take(.performDefaultHandling, to: number)
-    case .controlGranted(_, let claim): calls.reply(claim, nil)
-    case .controlRefused(_, let claim, let refusal): calls.reply(claim, refusal)
+    case .controlGranted(let app, let claim): calls.reply(claim, nil, of: app)
+    case .controlRefused(let app, let claim, let refusal): calls.reply(claim, refusal, of: app)
     case .simulationEnded(let app, let request, let reason): simulations.end(app, request, reason)
     case .refusedWake(let app, let request, let refusal): runs.refused(app, request, refusal)
     // Written down already.
@@ -145,6 +145,7 @@ final class ActionExecutor {
   }
 
   private func remove(_ app: String) async {
+    for connection in clients.uninstalled(app) { calls.refuse(connection, .uninstalled(app)) }
     runs.endAll(of: app)
     for budget in Restrictions.Budget.allCases {
       try? store.budgets.set(TransferPlan.name(of: budget, app), allows: nil)

@@ -161,7 +161,10 @@ extension ServiceCore {
       tell(app, .registry(.resumeGeneration(generation)))
     case .placeVersion(let version): act(.placeVersion(app: app, version: version))
     case .keepVersions(let versions): act(.keepVersions(app: app, versions: versions))
-    case .removeApp: act(.removeApp(app: app))
+    case .removeApp:
+      tellProcesses(ofRemoved: app)
+      tell(app, .control(.appRemoved))
+      act(.removeApp(app: app))
     case .forget:
       tellPlanner(.removed(app: app))
       remove(app)
@@ -171,6 +174,20 @@ extension ServiceCore {
     case .simulationEnded(let request, let reason):
       act(.simulationEnded(app: app, request: request, reason: reason))
     case .resetRuntime: tellPlanner(.runtimeReset(app: app))
+    }
+  }
+
+  /// An app that runs on hears how its downloads end, as long as there are rows of them; nothing is delivered of it later.
+  private mutating func tellProcesses(ofRemoved app: String) {
+    let connections = (apps[app]?.router.observers ?? []).filter { if case .connection = $0 { true } else { false } }
+    guard !connections.isEmpty else { return }
+    let failure = Failure(
+      domain: Failure.networkDomain, code: Failure.cancelled.code,
+      message: "the download was cancelled: the app was uninstalled")
+    for unique in apps[app]?.registry.unsettled.map(\.download.uniqueIdentifier).sorted() ?? [] {
+      act(.recordFailure(app: app, download: unique, failure: failure))
+      let occurrence = EventRouter.Occurrence(number: newOccurrence(), uniqueIdentifier: unique, kind: .failed)
+      for connection in connections { act(.call(app: app, recipient: connection, occurrence: occurrence)) }
     }
   }
 

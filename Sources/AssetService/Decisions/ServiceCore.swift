@@ -151,6 +151,7 @@ struct ServiceCore: Sendable, Equatable {
     case .schedule(let call, _, _), .startForeground(let call, _, _, _), .registry(.schedule(let call, _, _)),
       .registry(.cancel(let call, _, _, _, _)), .registry(.pause(let call, _)), .registry(.resume(let call, _)):
       act(.reply(call: call, result: .failure(.framework(55, "the app \(app) isn't installed"))))
+    case .control(.requested(let claim, _)): act(.controlRefused(app: app, claim: claim, refusal: .appRemoved))
     case .runEnded(let run, let end): tellPlanner(.ended(run: run, runtime: .zero, end: end))
     default: break
     }

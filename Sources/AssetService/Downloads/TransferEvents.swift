@@ -94,7 +94,7 @@ final class TransferEvents {
     switch event {
     case .began: decider.process(.app(app, .registry(.engineStarted(uniqueIdentifier: unique))))
     case .progress(let progress):
-      let added = progress.received - (downloads[app]?[unique]?.transfer.received ?? 0)
+      let added = progress.received - received(app, unique, before: progress.received)
       downloads.change(app, unique) {
         $0.received = progress.received
         $0.total = progress.total
@@ -148,9 +148,18 @@ final class TransferEvents {
     freshAnswers.giveUp(of: app)
   }
 
+  /// What was booked of it before: since a service began anew, what its predecessor had booked.
+  private func received(_ app: String, _ unique: String, before now: Int64) -> Int64 {
+    if let received = downloads[app]?[unique]?.transfer.received, received > 0 { return received }
+    return min(now, decider.core.apps[app]?.restrictions.charged(unique) ?? 0)
+  }
+
   /// The engine is done with a download.
   func ended(_ app: String, _ unique: String, _ record: JobRecord) async {
     let settlement: Settlement
+    if record.state.isTerminal, decider.core.apps[app]?.restrictions.isActive == true {
+      decider.process(.app(app, .restrictions(.ended(uniqueIdentifier: unique, charged: record.receivedBytes))))
+    }
     switch record.state {
     case .finished:
       let size = record.finalSize ?? 0

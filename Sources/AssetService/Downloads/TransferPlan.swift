@@ -91,8 +91,8 @@ extension DownloadValue {
 extension Failure {
   /// As the API's clients see it: `NSURLErrorDomain` for network and server, `BAErrorDomain` for our own refusals (2.1).
   ///
-  /// - Parameter isRestricted: The download kept to `BADownloadDomainAllowList`. Without one, what isn't allowed is a
-  ///   matter of secure transport (-1022): a redirect to plain http, or to an address that isn't public.
+  /// - Parameter isRestricted: The download kept to `BADownloadDomainAllowList`. What that doesn't decide is a matter of secure
+  ///   transport (-1022): a redirect to plain http, or to an address that isn't public.
   init(_ failure: TransferFailure, isRestricted: Bool) {
     let code =
       switch failure.reason {
@@ -103,12 +103,19 @@ extension Failure {
       case .gone: -1100
       case .challenge: -1013
       case .volume: -3000
-      case .notAllowed: isRestricted ? 202 : -1022
+      case .notAllowed: isRestricted && Self.isOfAllowList(failure) ? 202 : -1022
       case .allowance: 204
       }
     self.init(
       domain: code > 0 ? Self.frameworkDomain : Self.networkDomain, code: code,
       message: failure.status.map { "\(failure.detail) (HTTP status \($0))" } ?? failure.detail)
+  }
+
+  private static func isOfAllowList(_ failure: TransferFailure) -> Bool {
+    switch failure.cause {
+    case .unlistedHost, .addressLiteral: true
+    default: false
+    }
   }
 
   /// Which error of the network was the last when an attempt was the last (L11).

@@ -60,6 +60,25 @@ final class Explanations {
       remedy: explanation.remedy)
   }
 
+  /// The download for which the gate stays closed, and what that waits for itself; nil: none waits for anything but its turn.
+  private func holdsGate(_ app: String, _ machines: AppMachines) -> (String, Explanation)? {
+    guard !machines.lifecycle.isPaused, let active = machines.lifecycle.active else { return nil }
+    let holding: [String] =
+      switch active.stage {
+      case .manifest: machines.manifests[active.generation].map { [$0] } ?? []
+      case .essentials: Array(active.essentials)
+      case .wake, .answer, .placing: []
+      }
+    let waiting = holding.compactMap { unique -> (String, Explanation)? in
+      guard let scheduled = downloads[app]?[unique], scheduled.entry?.state != .downloading else { return nil }
+      let transfer = scheduled.transfer
+      let remaining = (transfer.total ?? scheduled.value.fileSize).map { $0 - transfer.received }
+      guard let wait = transfer.waiting?.explanation(remaining: remaining), wait.code != .queued else { return nil }
+      return (scheduled.value.identifier, wait)
+    }
+    return waiting.min { $0.0 < $1.0 }
+  }
+
   private func explain(_ app: String, _ machines: AppMachines) -> ExplanationSummary {
     func time(_ instant: Instant?) -> String? { instant.map { Timestamp.text(wall: decider.clock.wall(of: $0)) } }
     let gate = machines.lifecycle.gate
@@ -71,6 +90,12 @@ final class Explanations {
     }
     if gate.isClosed {
       let stage = machines.lifecycle.active?.stage
+      if let (name, wait) = holdsGate(app, machines) {
+        return ExplanationSummary(
+          kind: "app", subject: app, code: wait.code.rawValue, data: wait.data.merging(["download": name]) { $1 },
+          message: "\(Words.stage(stage)): \(name) waits (\(wait.code.rawValue))", since: time(gate.since),
+          until: time(machines.lifecycle.active?.deadline), remedy: Words.inMebibytes(wait.remedy))
+      }
       return ExplanationSummary(
         kind: "app", subject: app, code: machines.lifecycle.isPaused ? "paused" : stage?.rawValue ?? "installing",
         data: ["essentials": "\(machines.lifecycle.active?.essentials.count ?? 0)"],

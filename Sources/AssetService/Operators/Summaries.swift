@@ -131,6 +131,17 @@ enum Words {
     }
   }
 
+  /// What the engine says in bytes, rounded up to what people free.
+  static func inMebibytes(_ text: String) -> String {
+    var words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    for index in words.indices.dropLast() where words[index + 1].hasPrefix("bytes") {
+      guard let bytes = Int64(words[index]), bytes > 0 else { continue }
+      words[index] = "\((bytes - 1) / (1 << 20) + 1)"
+      words[index + 1] = "MiB" + words[index + 1].dropFirst("bytes".count)
+    }
+    return words.joined(separator: " ")
+  }
+
   static func stage(_ stage: AppLifecycle.GateReason.Stage?) -> String {
     switch stage {
     case .manifest: "its manifest is being downloaded"

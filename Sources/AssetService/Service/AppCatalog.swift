@@ -2,6 +2,7 @@ internal import AppBundles
 internal import AssetModel
 internal import AssetStore
 internal import Basics
+internal import Downloads
 internal import LinuxSystem
 internal import Logging
 internal import ServiceMachines
@@ -44,15 +45,16 @@ final class AppCatalog {
     return found
   }
 
-  /// The groups that this app has and no other one, in any version that there is or was.
-  private func ownGroups(of app: String) async -> Set<String> {
+  /// The groups that this app has and no other one, in any version that there is or was, and those that others have as well.
+  private func groups(of app: String) async -> (own: Set<String>, shared: Set<String>) {
     var ownership = await Task.detached { [bundles] in bundles.groups() }.value
     // Others may have taken the files of a version away.
     for (other, versions) in placed { ownership.add(versions.values.flatMap(\.description.appGroups), of: other) }
     if let problem = ownership.problems[app] {
       logger.error("groups of earlier versions stay in \(plan.groups): \(problem.reason)", metadata: ["app": "\(app)"])
     }
-    return ownership.own(of: app)
+    let own = ownership.own(of: app)
+    return (own, (ownership.groups[app] ?? []).subtracting(own))
   }
 
   // MARK: Actions
@@ -78,8 +80,15 @@ final class AppCatalog {
 
   /// Its groups go before its bundle: a service that is killed between the two still knows which they are.
   func remove(_ app: String) async {
-    let groups = await ownGroups(of: app).filter(Containers.isValid).map { "\(plan.groups)/\($0)" }
-    await Task.detached { for group in groups { Files.removeTree(group) } }.value
+    let (own, shared) = await groups(of: app)
+    func folders(_ groups: Set<String>) -> [String] {
+      groups.filter(Containers.isValid).map { "\(plan.groups)/\($0)" }
+    }
+    let (gone, left) = (folders(own), folders(shared))
+    await Task.detached {
+      for group in gone { Files.removeTree(group) }
+      for group in left { StagingLease.removeEmptyFolder(of: app, in: "\(group)/\(Containers.leaseName)") }
+    }.value
     do {
       try await Task.detached { [bundles] in try bundles.remove(app) }.value
     } catch {

@@ -5,6 +5,8 @@ extension HostRules {
   enum Rejection: Equatable {
     /// It has this address where only names are asked.
     case addressLiteral(String)
+    /// The list of allowed hosts hasn't got it. One sentence, as of others.
+    case unlisted(String)
     /// One sentence that names the host and what to do.
     case other(String)
 
@@ -12,14 +14,17 @@ extension HostRules {
     func sentence(redirectedBy source: String? = nil) -> String {
       switch self {
       case .addressLiteral(let address): FailureCause.addressLiteral(address: address, redirectedBy: source).sentence
-      case .other(let text): FailureCause.redirection(source) + text
+      case .unlisted(let text), .other(let text): FailureCause.redirection(source) + text
       }
     }
 
     /// What later decisions go by.
     func cause(redirectedBy source: String? = nil) -> FailureCause? {
-      guard case .addressLiteral(let address) = self else { return nil }
-      return .addressLiteral(address: address, redirectedBy: source)
+      switch self {
+      case .addressLiteral(let address): .addressLiteral(address: address, redirectedBy: source)
+      case .unlisted: .unlistedHost(why: sentence(redirectedBy: source))
+      case .other: nil
+      }
     }
   }
 }

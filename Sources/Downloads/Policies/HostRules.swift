@@ -88,7 +88,8 @@ public struct HostRules: Sendable, Equatable {
     guard isListed == false else { return nil }
     let wide = domains?.first { $0.utf8.starts(with: "*".utf8) && !Self.isNarrow($0) }
     let hint = wide.map { ", and \(Printable.text($0, limit: 60)) is too wide to mean anything" } ?? ""
-    return .other("\(shown) isn't among the allowed domains (\(Self.list(domains ?? [])))\(hint); add it to the list")
+    return .unlisted(
+      "\(shown) isn't among the allowed domains (\(Self.list(domains ?? [])))\(hint); add it to the list")
   }
 
   /// Asked without a proxy, so that the address policy sees where it leads.

@@ -46,6 +46,16 @@ package final class StagingLease: Sendable {
     return Files.exists("\(directory)/\(StagingFolder.name(in: parent.number))")
   }
 
+  /// Removes the folder of an app that is gone from a directory that stays, where nothing is in it. The one around it stays, too:
+  /// another app may be about to make its own there.
+  package static func removeEmptyFolder(of app: String, in directory: String) {
+    guard let parent = try? OwnedDescriptor.open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
+      let folder = try? SystemFiles().open(
+        StagingFolder.name(in: parent.number), in: parent.number, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, mode: 0)
+    else { return }
+    unlinkat(folder.number, Destination.digest([app], length: 16), AT_REMOVEDIR)
+  }
+
   package func end() {
     defer { flock(folder.number, LOCK_UN) }
     guard flock(folder.number, LOCK_EX | LOCK_NB) == 0 else { return }

@@ -149,9 +149,7 @@ package struct PolicyRecorder {
       }
       return .run(policy)
     }
-    if let failed = round.first(where: { $0.outcome.kind != .returned && !$0.endsAsExpected }) {
-      return .stopped(recording, [failed.ending, limits.end(of: failed)].compactMap(\.self).joined(separator: "; "))
-    }
+    if let why = whyNotEnded(round) { return .stopped(recording, why) }
     phase = .confirming
     self.ends = ends
     policy.limits = limits.tightened(policy.limits, round)
@@ -190,6 +188,14 @@ package struct PolicyRecorder {
     } else {
       recording.note = "it ends otherwise each time, so that smaller limits weren't proved"
     }
+    // It did before, so that chance or what an earlier round left is why; but nothing shows that this policy is enough.
+    if let why = whyNotEnded(round) { return .stopped(recording, "in the last round \(why)") }
     return .finished(recording)
+  }
+
+  /// Of a run that didn't return, where nothing expects that.
+  private func whyNotEnded(_ round: [Observed]) -> String? {
+    guard let failed = round.first(where: { $0.outcome.kind != .returned && !$0.endsAsExpected }) else { return nil }
+    return [failed.ending, limits.end(of: failed)].compactMap(\.self).joined(separator: "; ")
   }
 }

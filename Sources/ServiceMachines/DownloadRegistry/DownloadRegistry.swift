@@ -38,6 +38,11 @@ package struct DownloadRegistry: Sendable, Equatable, Codable {
   /// Scheduled, running and failed ones (B45), in no order.
   package var current: some Collection<Entry> { entries.values.lazy.filter { !$0.isCancelling } }
 
+  /// Those that apps know, and of which they know no end, also where they are being cancelled.
+  package var unsettled: some Collection<Entry> {
+    entries.values.lazy.filter { !$0.isManifest && [.created, .waiting, .downloading].contains($0.state) }
+  }
+
   /// Scheduled and running ones, without manifests.
   package var scheduledCount: Int { scheduled.count }
 

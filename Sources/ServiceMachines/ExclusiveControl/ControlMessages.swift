@@ -21,6 +21,8 @@ extension ExclusiveControl {
     /// Also takes back a request that wasn't granted yet.
     case released(Claim)
     case holderGone(Holder)
+    /// The app is being removed: nobody has control of its files any more, and who waits gets none.
+    case appRemoved
     case tick
     /// Connections and runs don't outlive the service.
     case restarted
@@ -37,5 +39,6 @@ extension ExclusiveControl {
     case tokenInUse
     /// More waiting requests than one holder may have.
     case tooMany
+    case appRemoved
   }
 }

@@ -32,6 +32,10 @@ package struct ExclusiveControl: Sendable, Equatable, Codable {
       waiting.removeAll { $0.claim.holder == gone }
       if holder?.holder == gone { holder = nil }
       return refuseLate(now) + grantNext()
+    case .appRemoved:
+      let all = waiting
+      self = ExclusiveControl()
+      return all.map { .refuse($0.claim, .appRemoved) }
     case .tick: return refuseLate(now) + grantNext()
     case .restarted:
       self = ExclusiveControl()

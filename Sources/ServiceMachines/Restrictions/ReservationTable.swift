@@ -20,10 +20,11 @@ struct ReservationTable: Sendable, Equatable, Codable {
     while !list.isAtEnd {
       let unique = try list.decode(String.self)
       let fields = try list.decode(String.self).split(separator: " ")
-      guard fields.count == 3, let budget = Restrictions.Budget(rawValue: String(fields[0])),
-        let bytes = Int64(fields[2])
+      // What was charged isn't there where it was written by an earlier version.
+      guard (3...4).contains(fields.count), let budget = Restrictions.Budget(rawValue: String(fields[0])),
+        let bytes = Int64(fields[2]), let charged = fields.count == 3 ? 0 : Int64(fields[3])
       else { throw DecodingError.dataCorruptedError(in: list, debugDescription: "it isn't a reservation") }
-      rows[unique] = .init(budget: budget, isManifest: fields[1] == "manifest", bytes: bytes)
+      rows[unique] = .init(budget: budget, isManifest: fields[1] == "manifest", bytes: bytes, charged: charged)
     }
   }
 
@@ -31,7 +32,7 @@ struct ReservationTable: Sendable, Equatable, Codable {
     var list = encoder.unkeyedContainer()
     for (unique, row) in rows.sorted(by: { $0.key < $1.key }) {
       try list.encode(unique)
-      try list.encode("\(row.budget.rawValue) \(row.isManifest ? "manifest" : "asset") \(row.bytes)")
+      try list.encode("\(row.budget.rawValue) \(row.isManifest ? "manifest" : "asset") \(row.bytes) \(row.charged)")
     }
   }
 }

@@ -10,6 +10,9 @@ package struct Restrictions: Sendable, Equatable, Codable {
     case requested(PlannedDownload, isManifest: Bool)
     /// Bytes that arrived for a download since the last time.
     case received(uniqueIdentifier: String, bytes: Int64)
+    /// Its transfer is over, and this is what the journal's budget was charged with in all: heads, attempts that came to nothing,
+    /// and what has arrived since the last time. It has arrived, so that nothing fails for it any more.
+    case ended(uniqueIdentifier: String, charged: Int64)
     /// It won't use any more: the rest of its reservation is free again.
     case settled(uniqueIdentifier: String)
     case launched
@@ -54,6 +57,8 @@ package struct Restrictions: Sendable, Equatable, Codable {
     var budget: Budget
     var isManifest: Bool
     var bytes: Int64
+    /// What it was charged with by now.
+    var charged: Int64 = 0
   }
 
   struct Use: Sendable, Equatable, Codable {
@@ -88,6 +93,9 @@ package struct Restrictions: Sendable, Equatable, Codable {
     switch event {
     case .requested(let download, let isManifest): return requested(download, isManifest: isManifest)
     case .received(let unique, let bytes): return received(unique, max(0, bytes))
+    case .ended(let unique, let charged):
+      if let reservation = reservations.rows[unique] { charge(unique, reservation, charged - reservation.charged) }
+      return []
     case .settled(let unique):
       guard let reservation = reservations.rows.removeValue(forKey: unique) else { return [] }
       book(reservation, reserve: -reservation.bytes, charge: 0)
@@ -150,14 +158,23 @@ package struct Restrictions: Sendable, Equatable, Codable {
       "\(name) has \(size) bytes and \(key) has \(left) left: \(size - left) too many before the first launch")
   }
 
+  /// What a download was charged with before the service began anew: its progress goes on from there.
+  package func charged(_ unique: String) -> Int64 { reservations.rows[unique]?.charged ?? 0 }
+
+  private mutating func charge(_ unique: String, _ reservation: Reservation, _ bytes: Int64) {
+    guard bytes > 0 else { return }
+    let covered = min(bytes, reservation.bytes)
+    reservations.rows[unique]?.bytes -= covered
+    reservations.rows[unique]?.charged = Nanoseconds.sum(reservation.charged, bytes)
+    book(reservation, reserve: -covered, charge: bytes)
+  }
+
   private mutating func received(_ unique: String, _ bytes: Int64) -> [Effect] {
     guard isActive, let reservation = reservations.rows[unique] else { return [] }
-    let covered = min(bytes, reservation.bytes)
-    let more = bytes - covered
+    let more = bytes - min(bytes, reservation.bytes)
     // A manifest's part is what was reserved for it: there is no second one.
     let left = available(reservation.budget, isManifest: reservation.isManifest, isBeyondItsPart: true)
-    reservations.rows[unique]?.bytes -= covered
-    book(reservation, reserve: -covered, charge: bytes)
+    charge(unique, reservation, bytes)
     guard more > left else { return [] }
     return [
       .fail(

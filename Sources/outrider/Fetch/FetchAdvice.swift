@@ -24,7 +24,7 @@ struct FetchAdvice: Sendable {
       "\(FailureCause.redirection(source))\(address) is an address, which a proxy would connect to unseen; write a name, or "
         + "list it in no_proxy"
     case .digestNeeded(let why): "\(why); --sha256 DIGEST, or --checksums FILE, tells whether it is whole"
-    case .refusedAddress, .httpStatus, nil: failure.detail
+    case .refusedAddress, .unlistedHost, .httpStatus, nil: failure.detail
     }
   }
 

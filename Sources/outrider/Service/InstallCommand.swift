@@ -70,6 +70,7 @@ struct InstallationArguments: ParsableArguments {
       let service = try await ServiceOperator.connect(place)
       Output.note("\(mustExist ? "updating" : "installing") \(Printable.text(self.path))")
       let newest = try await service.runs(nil, limit: 1).last?.id ?? 0
+      guard case .apps(let former) = try await service.ask(.apps(app: nil)) else { throw ServiceOperator.noAnswer }
       let reply = try await service.ask(
         .install(Installation(path: path, sharedGroups: shareGroup, mustExist: mustExist)))
       guard case .apps(let apps) = reply, let app = apps.first else { throw ServiceOperator.unexpected(reply) }
@@ -78,10 +79,9 @@ struct InstallationArguments: ParsableArguments {
         let progress = GateProgress(place: place, app: app, isJSON: json)
         progress.sayOnInterrupt()
         last = try await progress.wait()
-        guard last.path == app.path else {
-          throw Failure(
-            1, "\(app.identifier) \(app.version) isn't in place: \(last.gate.reason); \(last.version) is there")
-        }
+        let end = InstallEnd(of: app, inPlace: last, former: former.map(\.path))
+        if let failure = end.failure { throw failure }
+        if let note = end.note { Output.note(note) }
       }
       // The one that was asked for downloads, whatever callbacks it had since; a former installation's says nothing of this one.
       let run = try? await ServiceOperator.connect(place).runs(app.identifier, limit: 20).last {

@@ -1,3 +1,4 @@
+import AssetModel
 import Basics
 import TestSupport
 import Testing
@@ -159,5 +160,23 @@ import Testing
     rules.namesLoopback = false
     rules.proxiedExcept = "127.0.0.1,localhost,::1"
     #expect(Self.rejectionReason(url, rules) == nil)
+  }
+
+  @Test("what the list of allowed hosts refuses is known by its cause, and nothing else is")
+  func causes() throws {
+    var rules = HostRules()
+    rules.domains = ["*.example.com"]
+    func cause(_ url: String) throws -> FailureCause? { rules.rejection(of: try ParsedURL(url))?.cause() }
+    let sentence = "other.org isn't among the allowed domains (*.example.com); add it to the list"
+    #expect(try cause("https://other.org/") == .unlistedHost(why: sentence))
+    #expect(try cause("https://a.example.com/") == nil)
+    for url in ["https://user@a.example.com/", "http://a.example.com/", "https://a.example.com:1/"] {
+      #expect(rules.rejectionReason(for: try ParsedURL(url)) != nil)
+      #expect(try cause(url) == nil)
+    }
+    rules.domains = nil
+    rules.ownDomains = ["*.example.com"]
+    let redirected = rules.rejection(of: try ParsedURL("https://other.org/"))?.cause(redirectedBy: "https://b/")
+    #expect(redirected == .unlistedHost(why: "redirected by https://b/: \(sentence)"))
   }
 }

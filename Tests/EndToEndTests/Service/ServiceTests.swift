@@ -252,6 +252,70 @@ import Testing
     try await world.waitUntilShelved(Self.sessions)
   }
 
+  @Test(
+    "A process of an app that is uninstalled hears how its downloads end, and each of its calls is answered with 55")
+  func uninstalledWhileItRuns() async throws {
+    var never = Reply()
+    never.timing.beforeStatus = .seconds(3600)
+    let world = try ServiceWorld { [never] in $0.handler = { request, _ in request.path == "/never" ? never : nil } }
+    world.publish(Self.sessions)
+    try world.start()
+    _ = try await world.install(world.bundle())
+    try await world.waitUntilShelved(Self.sessions)
+    let told = Mutex<[String]>([])
+    let hello = Hello(role: .operator, launches: ServiceWorld.app)
+    let app = try await world.connect(hello) { message in
+      guard case .call(_, .failed(let download, let failure)) = message else { return }
+      told.withLock { $0.append("\(download.identifier) \(failure.domain) \(failure.code) \(failure.message)") }
+    }
+    defer { app.close() }
+    let other = try await world.connect(hello)
+    defer { other.close() }
+    _ = try await app.request(.observe(isObserving: true))
+    func download(_ name: String) -> DownloadValue {
+      DownloadValue(
+        identifier: name, uniqueIdentifier: UUID().uuidString, url: world.origin.url("/never"),
+        applicationGroupIdentifier: ServiceWorld.group, fileSize: 10)
+    }
+    _ = try await app.request(.schedule(download: download("live")))
+    _ = try await app.request(.acquireControl(token: 1, timeout: nil))
+    async let waiting = Self.failure(of: other, .acquireControl(token: 1, timeout: nil))
+    let session = try await world.connect()
+    defer { session.close() }
+    _ = try await session.request(.uninstall(app: ServiceWorld.app))
+    let refused = "BAErrorDomain 55 the app \(ServiceWorld.app) was uninstalled while it runs"
+    #expect(await waiting == refused)
+    try await world.wait("it is told") { !told.withLock(\.isEmpty) }
+    #expect(
+      told.withLock { $0 } == [
+        "live NSURLErrorDomain -999 the download was cancelled: the app was uninstalled"
+      ])
+    try await world.wait("it is gone") { try await world.summary() == nil }
+    // Neither does it get anything of one that is installed under its name.
+    for isBack in [false, true] {
+      if isBack {
+        _ = try await world.install(world.bundle())
+        try await world.waitUntilOpen()
+      }
+      for request: ClientRequest in [
+        .currentDownloads, .schedule(download: download("late")), .startForeground(download: download("late")),
+        .cancel(identifier: "live", uniqueIdentifier: ""), .acquireControl(token: 2, timeout: nil),
+        .acquireControl(token: 3, timeout: 5), .observe(isObserving: true),
+      ] {
+        #expect(await Self.failure(of: app, request) == refused, "\(request)")
+      }
+    }
+  }
+
+  private static func failure(of session: ServiceSession, _ request: ClientRequest) async -> String? {
+    do {
+      _ = try await session.request(request)
+      return nil
+    } catch {
+      return "\(error.domain) \(error.code) \(error.message)"
+    }
+  }
+
   @Test("The groups of earlier versions stay the app's, with their files, and go when it is uninstalled [L16]")
   func groupsOfEarlierVersions() async throws {
     let world = try ServiceWorld()

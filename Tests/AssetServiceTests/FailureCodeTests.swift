@@ -1,0 +1,23 @@
+import AssetModel
+import ServiceMachines
+import Testing
+
+@testable import AssetService
+
+/// With which code clients see a failure of the engine.
+@Suite(.timeLimit(.minutes(1))) struct FailureCodeTests {
+  @Test(
+    "Before the first launch 202 is what the allow list decided; what else isn't allowed is -1022, as it is later [B63]",
+    arguments: [
+      (FailureCause.unlistedHost(why: "a isn't among them"), 202),
+      (.addressLiteral(address: "1.2.3.4", redirectedBy: nil), 202),
+      (.refusedAddress(host: "a", address: "10.0.0.1", reason: "10.0.0.1 is private"), -1022), (nil, -1022),
+    ] as [(FailureCause?, Int)])
+  func notAllowed(cause: FailureCause?, code: Int) {
+    let failure = TransferFailure(.notAllowed, cause: cause, detail: "https://a redirects from https to http")
+    let restricted = Failure(failure, isRestricted: true)
+    #expect(restricted.code == code)
+    #expect(restricted.domain == (code == 202 ? "BAErrorDomain" : "NSURLErrorDomain"))
+    #expect(Failure(failure, isRestricted: false).code == -1022)
+  }
+}
