@@ -51,6 +51,7 @@ import Testing
       case .stale: "stale"
       case .elsewhere: "elsewhere"
       case .endless: "endless"
+      case .misdirected: "misdirected"
       case .dropsRange:
         switch ask {
         case .range(_, _, .ifMatch): "If-Match"

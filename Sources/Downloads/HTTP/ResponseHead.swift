@@ -27,6 +27,13 @@ struct ResponseHead: Sendable, Equatable {
     self.fields = fields
   }
 
+  /// 203 is 200 of which a proxy has changed something, as it says itself (RFC 9110, 15.3.4).
+  var asWhole: ResponseHead {
+    var head = self
+    if status == 203 { head.status = 200 }
+    return head
+  }
+
   func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
   func first(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 

@@ -78,7 +78,7 @@ struct ResponseInterpreter {
     head: ResponseHead, request: RequestState, start: Int64, offset: Int64, chunks: Chunks?, rules: HostRules,
     wall: Int64, known: KnownVersion?, hasAnswered: Bool, record: JobRecord, cookies: CookieJar, mayBeRangeless: Bool
   ) {
-    self.head = head
+    self.head = head.asWhole
     self.request = request
     self.start = start
     self.offset = offset
@@ -110,12 +110,16 @@ struct ResponseInterpreter {
       let wait = requestedWait
       if let wait { effects.append(.retryAfter(wait, value: head.first("retry-after") ?? "")) }
       return .problem(.status(head.status), retryAfter: wait)
+    // This request is too much for it at the moment; of others it says nothing (RFC 9110, 15.5.14).
+    case 413: return .problem(.status(head.status), retryAfter: requestedWait)
+    // Another connection may lead to who has it (15.5.20).
+    case 421 where !request.wasMisdirected: return .again(request.ask, .misdirected)
     default: return .problem(.status(head.status), retryAfter: nil)
     }
   }
 
   private var requestedWait: Duration? {
-    head.first("retry-after").flatMap { RetryAfter.parse($0, responseDate: head.date) }
+    head.first("retry-after").flatMap { RetryAfter.parse($0, responseDate: head.date, wall: wall) }
   }
 
   private mutating func redirected() -> ResponsePlan {

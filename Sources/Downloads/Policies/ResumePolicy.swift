@@ -32,6 +32,8 @@ enum ResumePolicy {
     case dropsRange
     /// An envelope for several ranges, where one was asked for.
     case severalParts
+    /// It came to a server that isn't the one it is for.
+    case misdirected
     /// Without a length, where the end of a body can't be told from a cut.
     case endless
   }

@@ -293,6 +293,28 @@ import Testing
     }
   }
 
+  @Test("too early, on the wrong connection, or too much for now: asked once more", arguments: [425, 421, 413])
+  func temporary(status: Int) async throws {
+    let trial = try await Trial.run { _, nth in
+      nth == 1
+        ? .with {
+          $0.status = status
+          if status == 413 { $0.retryAfter = .seconds(120) }
+        } : nil
+    }
+    #expect(trial.isFinished && trial.requests.count == 2, "\(trial.end)")
+    #expect(status != 421 || Set(trial.requests.map(\.connection)).count == 2)
+    let longest = trial.harness.clock.jumps.withLock { $0.map { $0 / .seconds(1) }.max() ?? 0 }
+    #expect(status != 413 || (119...121).contains(longest), "\(longest)")
+    let misdirected = try await Trial.run { _, _ in .status(421) }
+    #expect(misdirected.failure == .refused && misdirected.requests.count == 2)
+  }
+
+  @Test("203 is the file, as a proxy has it") func transformed() async throws {
+    let trial = try await Trial.run { _, nth in .with { $0.status = 203 } }
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end)")
+  }
+
   /// Said again each time: a client that honoured it each time would never get there.
   @Test("F-22 Retry-After on a redirect: what it leads to waits, once", arguments: [301, 302, 307])
   func retryAfterOfARedirect(status: Int) async throws {

@@ -56,6 +56,29 @@ import Testing
     #expect(silent.plan() == .problem(.status(status), retryAfter: nil) && silent.effects.isEmpty)
   }
 
+  @Test func aDateToAskAgainNeedsNoOtherDate() throws {
+    var interpreter = try Self.interpreter(503, [("retry-after", "Tue, 14 Nov 2023 22:13:25 GMT")])
+    #expect(interpreter.plan() == .problem(.status(503), retryAfter: .seconds(5)))
+  }
+
+  @Test func whatIsTooMuchForAServerAtTheMomentConcernsThisRequestAlone() throws {
+    var interpreter = try Self.interpreter(413, [("retry-after", "120")])
+    #expect(interpreter.plan() == .problem(.status(413), retryAfter: .seconds(120)) && interpreter.effects.isEmpty)
+  }
+
+  @Test func aMisdirectedRequestIsMadeOnceMore() throws {
+    var first = try Self.interpreter(421, ask: Self.part)
+    #expect(first.plan() == .again(Self.part, .misdirected))
+    var second = try Self.interpreter(421, ask: Self.part) { $0.wasMisdirected = true }
+    #expect(second.plan() == .problem(.status(421), retryAfter: nil))
+  }
+
+  @Test func whatAProxyHasTransformedIsTakenAsItIs() throws {
+    var interpreter = try Self.interpreter(203, [("content-length", "5")])
+    #expect(interpreter.plan() == nil)
+    guard case .takeWhole? = interpreter.effects.last else { throw Unexpected("\(interpreter.effects)") }
+  }
+
   @Test(arguments: [401, 407]) func whoAsksForACredentialIsAnsweredElsewhere(status: Int) throws {
     var interpreter = try Self.interpreter(status)
     #expect(interpreter.plan() == .challenged && interpreter.effects.isEmpty)

@@ -90,6 +90,7 @@ extension Connections {
         .note(job.id, "\(segment.request.url.origin) heeds no range with this condition; it is asked otherwise"))
     case .severalParts:
       if gotParts(job, segment) { return }
+    case .misdirected: segment.request.wasMisdirected = true
     case .endless:
       // The older protocol shows where a body of unknown length ends.
       job.avoidsHTTP2 = true

@@ -56,7 +56,7 @@ final class Connections: EnginePart, TransportClient {
     request.address = edge(for: job, segment.request.url)
     let rest = job.total.map { $0 - job.arrivedBytes }
     request.isLarge = (rest ?? 0) >= 8 << 20 || job.avoidsHTTP2 || engine.origins[engine.originNumber(url)].avoidsHTTP2
-    request.needsFreshConnection = segment.link.timesTooLate > 0
+    request.needsFreshConnection = segment.link.timesTooLate > 0 || segment.request.wasMisdirected
     segment.link.hasOwnConnection = request.isLarge
     segment.link.window = ReceiveWindow()
     segment.link.mayBeHTTP2 = !request.isLarge && segment.request.url.scheme == "https"

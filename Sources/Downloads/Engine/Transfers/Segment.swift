@@ -53,6 +53,8 @@ struct RequestState: Equatable {
   var hasLostRange = false
   /// Several parts came where one range was asked for.
   var hasSeenParts = false
+  /// A server said that it isn't the one that has it: then another connection is needed.
+  var wasMisdirected = false
   /// Why it asks for everything although there is something already.
   var whyWhole: String?
 
@@ -70,6 +72,7 @@ struct RequestState: Equatable {
     dropsCredentials = dropsCredentials || drops
     hasBecomeGet = hasBecomeGet || becomesGet
     url = next
+    wasMisdirected = false
   }
 }
 
