@@ -32,6 +32,8 @@ struct ResponseInterpreter {
   enum Effect: Equatable {
     /// Bytes follow that belong at an offset.
     case take(Entity, from: Int64)
+    /// The same, and less than was asked for.
+    case takePart(Entity, from: Int64, to: Int64)
     /// All of the file follows, for a new and empty one. `provesLength`: a cut can be told from the end.
     case takeWhole(Entity, provesLength: Bool)
     /// All of the file follows where a piece was asked for: chunks that are missing are taken from it.
@@ -166,10 +168,10 @@ struct ResponseInterpreter {
       record, offset: offset, ask: request.ask, head: head, finalURL: request.url.text,
       isRepeated: request.hasSeenParts)
     switch decision {
-    case .append(let entity):
+    case .append(let entity, let end):
       if let condition = acceptedCondition { effects.append(.originHonours(condition)) }
       mayBeRangeless = false
-      effects += [.keepDigests, .take(entity, from: start)]
+      effects += [.keepDigests, end.map { .takePart(entity, from: start, to: $0) } ?? .take(entity, from: start)]
       return nil
     case .fresh(let entity, let isAnother):
       return chunks.map { whole(for: $0, entity) } ?? fresh(entity, isAnother)

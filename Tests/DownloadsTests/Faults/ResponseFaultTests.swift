@@ -63,6 +63,26 @@ import Testing
     #expect(trial.record.history.serverFaults == 1)
   }
 
+  @Test(
+    "F-04 less than was asked for, from the right byte on, is taken, and the rest is asked for",
+    arguments: [false, true])
+  func lessThanAsked(known: Bool) async throws {
+    let trial = try await Trial.run(digest: known ? Trial.digest : nil) { request, nth in
+      nth > 1
+        ? .part(of: request, atMost: 400_000)
+        : .with {
+          $0.removedHeaders = ["Repr-Digest"]
+          $0.setHeaders = [HeaderField("ETag", "\"1\"")]
+          $0.ending = .init(.close, after: .byte(2 << 20))
+        }
+    }
+    #expect(trial.isFinished, "\(trial.end)")
+    #expect(trial.record.history.serverFaults == 0 && trial.record.generation == 1, "nothing is thrown away")
+    #expect(
+      trial.requests.count == (known ? 4 : 5), "each brings 64 KiB less where these are compared: \(trial.ranges)")
+    #expect(trial.requests.dropFirst().allSatisfy { $0.header("Range") != nil }, "\(trial.ranges)")
+  }
+
   @Test("F-05 206 although no range was asked for") func unasked() async throws {
     let trial = try await Trial.run { _, nth in nth == 1 ? .with { $0.range = .unasked(nil) } : nil }
     #expect(trial.isFinished)

@@ -179,7 +179,7 @@ import Testing
       let plan = interpreter.plan()
       let takes = interpreter.effects.filter {
         switch $0 {
-        case .take, .takeWhole, .takeMissingChunks: true
+        case .take, .takePart, .takeWhole, .takeMissingChunks: true
         default: false
         }
       }

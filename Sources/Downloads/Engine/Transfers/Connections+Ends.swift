@@ -139,6 +139,14 @@ extension Connections {
       writer.flush()
       return endings.attemptFailed(job, segment, .truncated, retryAfter: nil)
     }
+    if let end = segment.partEnd {
+      writer.flush()
+      // The rest is asked for at once, where the parts lead to an end.
+      guard RetryPolicy.isProgress(durable: end, highWater: segment.start, total: job.total) else {
+        return endings.attemptFailed(job, segment, .truncated, retryAfter: nil)
+      }
+      return endings.stop(job, then: .yield)
+    }
     if !job.file.evidence.isLengthProved, job.record.specification.exactSize == nil,
       ResumePolicy.knownDigest(job.record) == nil
     {

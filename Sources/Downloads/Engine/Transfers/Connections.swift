@@ -80,6 +80,7 @@ final class Connections: EnginePart, TransportClient {
     segments[segment.transfer] = nil
     segment.transfer = TransferID(number: engine.number())
     segment.writer = nil
+    segment.partEnd = nil
     request(job, segment)
   }
 

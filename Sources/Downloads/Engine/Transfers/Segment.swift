@@ -14,6 +14,8 @@ final class Segment {
   var chunks: Range<Int>?
   var start: Int64
   var writer: BodyWriter?
+  /// Where its body ends, if that brings less than it was asked for.
+  var partEnd: Int64?
   /// It asks only for another version than this one.
   var known: KnownVersion?
   /// The owner is asked for a credential or for trust, and until when; no transfer is under way.
