@@ -29,7 +29,9 @@ enum RedirectPolicy {
     if visited.count >= longestChain {
       return refuse(.refused, "more than \(longestChain) redirects, the last from \(source)")
     }
-    guard let target = location.first else { return refuse(.refused, "\(source) redirects without saying where") }
+    guard let target = location.first else {
+      return refuse(.refused, "\(source) redirects without saying where", .httpStatus(status))
+    }
     guard location.allSatisfy({ $0.utf8.elementsEqual(target.utf8) }) else {
       return refuse(.hostileResponse, "\(source) redirects to several places at once")
     }

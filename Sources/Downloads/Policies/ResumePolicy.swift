@@ -54,6 +54,24 @@ enum ResumePolicy {
     isIdentified(job) || (job.partial?.entity.strongTag ?? job.partial?.entity.lastModified) != nil
   }
 
+  /// Whether what is there is worth keeping for the next request, although this one failed.
+  static func outlives(_ failure: TransferFailure, _ job: JobRecord, durableBytes: Int64) -> Bool {
+    switch failure.reason {
+    // As after an interruption: nothing was said against what is there, unless it was begun again and again.
+    case .noProgress, .offline:
+      canGoOn(job) && job.history.validatorRestarts == 0 && job.receivedBytes / 2 < durableBytes + maxSurplus
+    // What a digest proves is good for another URL of the same file, or for this one when it is there or grants access
+    // again; what a strong entity tag tells apart is good for the same place.
+    case .gone, .trust, .challenge: isIdentified(job) || job.partial?.entity.strongTag != nil
+    // An answer that brings nothing says nothing against it, either.
+    case .refused where failure.isBareStatus: isIdentified(job) || job.partial?.entity.strongTag != nil
+    default: false
+    }
+  }
+
+  /// Bytes of heads, of repeated attempts and of what is compared that say nothing of a file.
+  private static let maxSurplus: Int64 = 1 << 20
+
   /// Bytes before the end of what is there that are asked for again and compared, where no digest checks the file: some
   /// servers give the same validator to other bytes (a file replaced within a second by one as long).
   static let comparedLength: Int64 = 64 << 10

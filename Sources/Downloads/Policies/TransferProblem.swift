@@ -1,6 +1,11 @@
 internal import AssetModel
 internal import Glibc
 
+extension TransferFailure {
+  /// Nothing but the status of an answer is the reason.
+  var isBareStatus: Bool { if case .httpStatus? = cause { true } else { false } }
+}
+
 /// What went wrong with an attempt, as far as the next one is concerned.
 enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
   case resolve(String)
