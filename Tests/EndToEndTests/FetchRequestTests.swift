@@ -152,6 +152,20 @@ import Testing
     #expect(try place.fetch(place.origin.url("/a.bin"), "--retry=-1").status == 64)
   }
 
+  @Test(
+    "a damaged journal is mended by fetch alone, and that is said",
+    arguments: [["downloads", "list", "--fetch"], ["explain", "1"]])
+  func damagedJournal(command: [String]) throws {
+    let place = try Place()
+    #expect(try place.fetch(place.origin.url("/b.bin")).status == 0)
+    let state = "\(place.folder)/state"
+    for name in try Files.names(in: state) where name.contains(".sqlite") || name.hasSuffix(".db") {
+      try Data(repeating: 0x5a, count: 8192).write(to: URL(fileURLWithPath: "\(state)/\(name)"))
+    }
+    let end = try Workspace.run(command + ["--state", state])
+    #expect(end.status == 73 && end.errors.contains("'outrider fetch … --start-fresh'"), "\(end)")
+  }
+
   // MARK: The state folder
 
   @Test func whatAStateFolderHolds() throws {

@@ -5,6 +5,8 @@ extension HostRules {
   enum Rejection: Equatable {
     /// It has this address where only names are asked.
     case addressLiteral(String)
+    /// What is against it, with the host's name, and what who wrote the URL can do.
+    case spelling(String, remedy: String)
     /// One sentence that names the host and what to do.
     case other(String)
 
@@ -12,6 +14,9 @@ extension HostRules {
     func sentence(redirectedBy source: String? = nil) -> String {
       switch self {
       case .addressLiteral(let address): FailureCause.addressLiteral(address: address, redirectedBy: source).sentence
+      // A server wrote it then.
+      case .spelling(let text, let remedy):
+        source.map { "\($0) redirects to what isn't asked: \(text)" } ?? "\(text)\(remedy)"
       case .other(let text): FailureCause.redirection(source) + text
       }
     }

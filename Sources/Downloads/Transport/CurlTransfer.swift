@@ -348,6 +348,7 @@ final class CurlTransfer {
       // Behind a proxy only the proxy is connected to.
       if usesProxy, tunnel == nil, end.problem == .connect { end.problem = .proxy }
       end.problem = end.problem.map { tunnel?.problem($0) ?? $0 }
+      end.proxyStatus = tunnel?.unreachable
     }
     return end
   }

@@ -45,7 +45,7 @@ struct FetchDownloads {
     let directory = try existingDirectory()
     var options = AssetStore.Options()
     options.isReadOnly = true
-    let store = try AssetStore(opening: directory, options: options)
+    let store = try FetchState.journal(in: directory, options)
     let names = try FetchMemory(store).names
     let rows = try store.jobs(app: FetchPlan.app, last: Self.maxRows).map { Row($0, name: names[$0.id]) }
     if isJSON { return try Output.json(rows) }
@@ -94,7 +94,7 @@ struct FetchDownloads {
   // MARK: cancel and forget
 
   /// Opens a journal that is there already; who has it in hand is named.
-  private func open() throws -> AssetStore { try AssetStore(opening: try existingDirectory()) }
+  private func open() throws -> AssetStore { try FetchState.journal(in: try existingDirectory()) }
 
   func cancel(_ text: String, isJSON: Bool) async -> Never {
     do {

@@ -175,8 +175,10 @@ extension Connections {
   }
 
   func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
-    let peer = problem == .proxy ? engine.options.transport.proxyName : segment.request.url.origin
-    let text = "\(peer): \(Printable.text(end.message))"
+    let (proxy, origin) = (engine.options.transport.proxyName, segment.request.url.origin)
+    let text =
+      end.proxyStatus.map { "\(proxy) answered \($0): it can't reach \(origin)" }
+      ?? "\(problem == .proxy ? proxy : origin): \(Printable.text(end.message))"
     if segment.writer?.overflowed == true {
       return chunked.endTransfer(
         job, segment,
