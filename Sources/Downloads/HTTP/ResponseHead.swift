@@ -6,6 +6,8 @@ struct ResponseHead: Sendable, Equatable {
   struct Field: Sendable, Equatable {
     var name: String
     var value: String
+    /// As it came, where that isn't UTF-8.
+    var bytes: [UInt8]?
   }
 
   enum ContentLength: Equatable {
@@ -35,6 +37,16 @@ struct ResponseHead: Sendable, Equatable {
   }
 
   func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
+
+  /// Fields that are a URL: its bytes beyond ASCII are those that its server knows it by (RFC 3987, 3.1).
+  func addresses(_ name: String) -> [String] {
+    fields.filter { $0.name == name }.map { field in
+      field.bytes.map { $0.map { $0 < 0x80 ? String(UnicodeScalar($0)) : Self.encoded($0) }.joined() } ?? field.value
+    }
+  }
+
+  private static func encoded(_ byte: UInt8) -> String { "%" + String(byte, radix: 16, uppercase: true) }
+
   func first(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 
   enum TransferCoding: Equatable {

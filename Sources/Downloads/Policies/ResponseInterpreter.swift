@@ -128,7 +128,7 @@ struct ResponseInterpreter {
     let setsCookie = cookies.take(head.values("set-cookie"), from: request.url, now: wall)
     let decision = RedirectPolicy.decide(
       status: head.status, method: request.method(of: record.specification),
-      hasBody: !request.body(of: record.specification).isEmpty, location: head.values("location"), from: request.url,
+      hasBody: !request.body(of: record.specification).isEmpty, location: head.addresses("location"), from: request.url,
       visited: request.visited, rules: rules, setsCookie: setsCookie)
     switch decision {
     case .follow(let url, let drops, let becomesGet):

@@ -38,6 +38,17 @@ import Testing
     #expect(interpreter.cookies != CookieJar() && interpreter.effects.isEmpty)
   }
 
+  @Test func aRedirectWithBytesBeyondASCIILeadsWhereItSays() throws {
+    var interpreter = try Self.interpreter(302)
+    var head = ResumePolicyTests.head(302, [])
+    head.fields = [.init(name: "location", value: "/\u{fffd}x?\u{fffd}", bytes: [0x2f, 0xe9, 0x78, 0x3f, 0xff])]
+    interpreter = ResponseInterpreter(
+      head: head, request: interpreter.request, start: 0, offset: 0, chunks: nil, rules: HostRules(), wall: 0,
+      known: nil, hasAnswered: false, record: Self.record, cookies: CookieJar(), mayBeRangeless: false)
+    guard case .follow(let url, _, _, _)? = interpreter.plan() else { throw Unexpected("not followed") }
+    #expect(url.text == "https://a.example/%E9x?%FF")
+  }
+
   @Test func aRedirectMayAskForOneWaitAndNoMore() throws {
     for honoured in [false, true] {
       var record = Self.record

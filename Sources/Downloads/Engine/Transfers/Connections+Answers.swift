@@ -27,7 +27,7 @@ extension Connections {
     segment.plan = plan
     guard let plan else {
       if let tell = engine.options.toldServerName,
-        let name = head.first("content-disposition").flatMap(ContentDisposition.fileName)
+        let name = head.fields.first(where: { $0.name == "content-disposition" }).flatMap(ContentDisposition.fileName)
       {
         tell(job.id, name)
       }
