@@ -61,6 +61,10 @@ FUNCTIONS(POINTER_OF_FUNCTION)
 COMMANDS(POINTER_OF_COMMAND)
 OTHERS(POINTER)
 
+/* Of the OpenSSL that libcurl was loaded with; null where it has another library. */
+static int (*loaded_has_pending)(const void *tls);
+static void (*loaded_protocol)(const void *tls, const unsigned char **name, unsigned *length);
+
 /* As the system's loader ends a program that a library is missing for. */
 static void fail(void) {
   const char *reason = dlerror();
@@ -83,6 +87,8 @@ static void load(void) {
   FUNCTIONS(FIND_FUNCTION)
   COMMANDS(FIND_COMMAND)
   OTHERS(FIND)
+  loaded_has_pending = (__typeof__(loaded_has_pending))dlsym(library, "SSL_has_pending");
+  loaded_protocol = (__typeof__(loaded_protocol))dlsym(library, "SSL_get0_alpn_selected");
 }
 
 static void load_once(void) {
@@ -106,6 +112,21 @@ COMMANDS(CALL_COMMAND)
 CURLUcode oc_url_get(CURLU *url, CURLUPart part, char **text, unsigned flags) {
   load_once();
   return loaded_curl_url_get(url, part, text, flags);
+}
+
+oc_tls_state oc_tls_unread(CURL *easy) {
+  struct curl_tlssessioninfo *session = NULL;
+  load_once();
+  if (loaded_curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == NULL) return OC_TLS_UNKNOWN;
+  if (session->internals == NULL) return OC_TLS_NONE;
+  if (session->backend != CURLSSLBACKEND_OPENSSL || loaded_has_pending == NULL || loaded_protocol == NULL) {
+    return OC_TLS_UNKNOWN;
+  }
+  const unsigned char *name = NULL;
+  unsigned length = 0;
+  loaded_protocol(session->internals, &name, &length);
+  if (length == 2 && name[0] == 'h' && name[1] == '2') return OC_TLS_STREAMS;
+  return loaded_has_pending(session->internals) ? OC_TLS_SOME : OC_TLS_NONE;
 }
 
 /* What is passed is a long, a pointer or a curl_off_t: one word each, in the same place. */

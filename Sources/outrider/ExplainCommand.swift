@@ -114,7 +114,7 @@ struct ExplainCommand: AsyncParsableCommand {
     options.isReadOnly = true
     let nothing = Failure(66, "there is no download \(id) in \(directory)")
     if Files.exists(directory), !AssetStore.exists(in: directory) { throw nothing }
-    let store = try AssetStore(opening: directory, options: options)
+    let store = try FetchState.journal(in: directory, options)
     guard let job = try store.job(JobID(id)) else { throw nothing }
     let attempts = try store.history.attempts(of: job.id)
     let holder = job.state.isTerminal ? nil : AssetStore.holder(of: directory)

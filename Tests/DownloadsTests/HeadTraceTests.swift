@@ -27,6 +27,17 @@ import Testing
       ("H\nLocation: https://me:xyz@\u{301}h/p\n\n", ["H", "Location: https://(hidden)@\u{301}h/p"]),
       ("H\nLocation: https:/\u{301}/me@h//\u{301}me:xyz@h\n\n", ["H", "Location: https:/\u{301}/me@h//(hidden)@h"]),
       ("H\r\nLink: <https://xyz@h/p>, <//u:xyz@i>\r\n\r\n", ["H", "Link: <https://(hidden)@h/p>, <//(hidden)@i>"]),
+      ("H\r\nLink: </p?a=xyz&b>; rel=next, <?xyz>\r\n\r\n", ["H", "Link: </p?…>; rel=next, <?…>"]),
+      ("H\r\nRefresh: 0; url=/p?a=xyz;b=xyz\r\nA: what? b?c\r\n\r\n", ["H", "Refresh: 0; url=/p?…", "A: what? b?c"]),
+      ("H\r\nRefresh: 0;url=?xyz\r\nX: \"//h/?xyz\"\r\n\r\n", ["H", "Refresh: 0;url=?…", "X: \"//h/?…\""]),
+      (
+        "H\r\nX-Auth: xyz\r\nOcp-Apim-Subscription-Key: xyz\r\nSession: xyz\r\nX-Amz-Signature: xyz\r\n\r\n",
+        [
+          "H", "X-Auth: (hidden)", "Ocp-Apim-Subscription-Key: (hidden)", "Session: (hidden)",
+          "X-Amz-Signature: (hidden)",
+        ]
+      ),
+      ("H\r\nWWW-Authenticate: Basic realm=x\r\n\r\n", ["H", "WWW-Authenticate: Basic realm=x"]),
       ("H\r\nMail: me@example.com\r\n\r\n", ["H", "Mail: me@example.com"]),
       ("H\r\nX: \u{1b}[31m\u{202e}\u{9b}\r\n\r\n", ["H", #"X: \u{1b}[31m\u{202e}\u{9b}"#]),
       ("", []), ("\r\n", []), ("H", ["H"]),
@@ -35,6 +46,18 @@ import Testing
     let found = Self.lines(text)
     #expect(found == lines)
     #expect(!found.joined().contains("xyz"))
+  }
+
+  @Test("of a request only fields are shown that let nobody in, whatever the others are called") func requests() {
+    let shown = [
+      "GET /a?… HTTP/1.1", "Host: a", "Accept-Encoding: identity", "Range: bytes=5-", "If-Range: \"x\"",
+      "User-Agent: b",
+      "Content-Type: c", "Cache-Control: no-cache", "Want-Repr-Digest: sha-256=10", "Referer: https://h/?…",
+    ]
+    let hidden = ["Cookie", "Authorization", "X-Anything", "Acceptance", "WWW-Authenticate", "Private"]
+    let text = shown.map { $0.replacing("…", with: "xyz") } + hidden.map { "\($0): xyz" } + ["", ""]
+    let found = HeadTrace.lines(Array(text.joined(separator: "\r\n").utf8), isSent: true)
+    #expect(found == shown + hidden.map { "\($0): (hidden)" })
   }
 
   /// Whatever comes: no secret, no control character, and an end.

@@ -66,6 +66,44 @@ import Testing
     #expect(bench.harness.staged.isEmpty)
   }
 
+  @Test(
+    "an answer that brings nothing says nothing against what is there: kept by its entity tag, and given up without one",
+    arguments: [204, 300, 302, 400, 402, 405, 409, 413, 417, 421, 422, 428, 431], [true, false])
+  func refused(status: Int, hasTag: Bool) async throws {
+    let removed = ["Repr-Digest"] + (hasTag ? [] : ["ETag", "Last-Modified"])
+    let bench = try Self.bench(status == 421 ? 2 : 1, removing: removed) { .status(status) }
+    let (first, second, staged) = try await Self.twice(bench)
+    #expect(first.reason == .refused && first.failure?.status == status, "\(first)")
+    #expect(first.failure?.keptBytes == (hasTag ? 2 << 20 : nil), "\(first)")
+    let what = hasTag ? "are kept, and the same download goes on" : "are given up"
+    #expect(first.failure?.detail.contains("the 2097152 bytes that") == true, "\(first)")
+    #expect(first.failure?.detail.contains(what) == true, "\(first)")
+    #expect(staged.count == (hasTag ? 1 : 0) && second.isFinished && bench.harness.contents() == Trial.bytes)
+    #expect((bench.origin.requests.last?.header("Range") != nil) == hasTag)
+    #expect(bench.harness.staged.isEmpty)
+  }
+
+  @Test(
+    "F-04 parts that bring next to nothing come to no end, and what is there stays", arguments: [1, 65_536, 65_537])
+  func trickle(count: Int) async throws {
+    let bench = try Bench(
+      options: { $0.attemptLimit = 3 },
+      reply: { request, nth in
+        if nth > 1 { return request.header("Range") == nil ? .status(500) : .part(of: request, atMost: count) }
+        return .with {
+          $0.removedHeaders = ["Repr-Digest"]
+          $0.setHeaders = [.init("ETag", "\"1\"")]
+          $0.ending = .init(.close, after: .byte(2 << 20))
+        }
+      })
+    let events = bench.harness.engine.events
+    let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+    let end = try await bench.harness.end(of: id, in: events)
+    #expect(end.reason == .noProgress && bench.origin.requests.count < 20, "\(end)")
+    #expect(bench.harness.staged.count == 1)
+    try await bench.close()
+  }
+
   @Test("another version after an outage is fetched whole") func anotherVersion() async throws {
     let bench = try Self.bench(2) { .status(503) }
     let (first, second, _) = try await Self.twice(bench) {

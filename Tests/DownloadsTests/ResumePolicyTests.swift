@@ -39,7 +39,8 @@ import Testing
 
   static func decide(_ job: JobRecord, _ ask: ResumePolicy.Ask, _ head: ResponseHead) -> String {
     switch ResumePolicy.decide(job, offset: offset, ask: ask, head: head, finalURL: "https://a.example/file") {
-    case .append: "append"
+    case .append(_, nil): "append"
+    case .append(_, let end?): "append up to \(end)"
     case .fresh(_, let changed): changed ? "fresh, changed" : "fresh"
     case .complete: "complete"
     case .restart: "restart"
@@ -51,6 +52,7 @@ import Testing
       case .stale: "stale"
       case .elsewhere: "elsewhere"
       case .endless: "endless"
+      case .misdirected: "misdirected"
       case .dropsRange:
         switch ask {
         case .range(_, _, .ifMatch): "If-Match"
@@ -117,8 +119,35 @@ import Testing
       head(206, [("content-range", "bytes 0-\(total - 1)/\(total)"), ("etag", "\"v1\"")]), "fault"
     ),
     (
-      "206 to another byte", job(), conditional,
-      head(206, [("content-range", "bytes \(first)-\(total - 2)/\(total)"), ("etag", "\"v1\"")]), "fault"
+      "206 of less than was asked for", job(), conditional,
+      head(206, [("content-range", "bytes \(first)-\(total - 2)/\(total)"), ("etag", "\"v1\"")]),
+      "append up to \(total - 1)"
+    ),
+    (
+      "206 of one new byte", job(), conditional,
+      head(206, [("content-range", "bytes \(first)-\(offset)/\(total)"), ("etag", "\"v1\"")]),
+      "append up to \(offset + 1)"
+    ),
+    (
+      "206 of no new byte", job(), conditional,
+      head(206, [("content-range", "bytes \(first)-\(offset - 1)/\(total)"), ("etag", "\"v1\"")]), "fault"
+    ),
+    (
+      "206 of less, of another version", job(), conditional,
+      head(206, [("content-range", "bytes \(first)-\(offset)/\(total)"), ("etag", "\"v2\"")]), "fault"
+    ),
+    (
+      "206 of less, with a digest of that alone", job(), conditional,
+      head(
+        206,
+        [
+          ("content-range", "bytes \(first)-\(offset)/\(total)"), ("etag", "\"v1\""),
+          ("content-digest", "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"),
+        ]), "fault"
+    ),
+    (
+      "206 to more than was asked for", job(), conditional,
+      head(206, [("content-range", "bytes \(first)-\(total)/\(total + 1)"), ("etag", "\"v1\"")]), "fault"
     ),
     (
       "206 of another total", job(), conditional,
@@ -370,7 +399,7 @@ import Testing
       if case .again(.range(let from, _, _), _) = decision {
         #expect(from == Self.offset || from == Self.first, "\(decision)")
       }
-      guard case .append = decision else { continue }
+      guard case .append(_, let end) = decision else { continue }
       appended += 1
       #expect(url == job.partial?.entity.finalURL || job.specification.digest != nil)
       #expect(head.status == 206)
@@ -380,7 +409,9 @@ import Testing
         Issue.record("appended without a range: \(head)")
         continue
       }
-      #expect(first == from && last == to ?? Self.total - 1 && total == Self.total)
+      let asked = to ?? Self.total - 1
+      #expect(first == from && last == end.map { $0 - 1 } ?? asked && total == Self.total)
+      if let end { #expect(end > Self.offset && end <= asked, "less than was asked for, and something") }
       let kept = job.partial?.entity
       let isTied =
         kept?.strongTag != nil

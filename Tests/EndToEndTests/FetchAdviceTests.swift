@@ -10,9 +10,9 @@ import Testing
   private static let proxy = "the proxy p:1"
 
   private static func wanted(
-    _ scheme: AuthScheme?, _ outcome: CredentialDemand.Outcome, by peer: String = origin
+    _ scheme: AuthScheme?, _ outcome: CredentialDemand.Outcome, others: [AuthScheme]? = nil, by peer: String = origin
   ) -> FailureCause {
-    .credential(CredentialDemand(scheme, by: peer, isProxy: peer == proxy, outcome))
+    .credential(CredentialDemand(scheme, others: others, by: peer, isProxy: peer == proxy, outcome))
   }
 
   private static func refused(_ address: String?) -> FailureCause {
@@ -40,6 +40,15 @@ import Testing
     (
       wanted(.bearer, .unanswered), FetchAdvice(hasUser: true),
       "\(origin) asks for a credential (bearer); give a token with --token-file FILE"
+    ),
+    (
+      wanted(.bearer, .nobodyToAsk(realm: "x"), others: [.digest, .basic]), FetchAdvice(),
+      "\(origin) asks for a credential (bearer, realm \"x\"); give a token with --token-file FILE, or a name with "
+        + "--user NAME:PASSWORD"
+    ),
+    (
+      wanted(.bearer, .refused, others: [.basic]), FetchAdvice(hasUser: true, origins: [origin]),
+      "\(origin) refused the credential that it was given (bearer); what --user gave was refused"
     ),
     (
       wanted(.basic, .unanswered), others,

@@ -44,6 +44,20 @@ import Testing
     #expect(place.data("target") == Data("linked".utf8), "no link is followed")
   }
 
+  @Test("a link that leads nowhere has the name of a file: refused before a byte is asked for") func danglingLink()
+    throws
+  {
+    let place = try Place()
+    let path = "\(place.folder)/b.bin"
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "nowhere")
+    let refused = try place.fetch(place.origin.url("/b.bin"))
+    #expect(refused.status == 1 && refused.errors.contains("is there already"), "\(refused.errors)")
+    #expect(refused.errors.contains("--force") && place.origin.requests.isEmpty && Files.link(path) == "nowhere")
+    let forced = try place.fetch(place.origin.url("/b.bin"), "--force")
+    #expect(forced.status == 0 && Files.link(path) == nil && place.data("b.bin") == Data("hello".utf8))
+    #expect(!Files.exists("\(place.folder)/nowhere"), "it isn't followed")
+  }
+
   @Test("what was interrupted replaces nothing until it is complete, and goes on") func forceIsResumed() throws {
     let place = try Place {
       $0.handler = { _, nth in nth == 1 ? .with { $0.ending = .init(.silence, after: .byte(3_000_000)) } : nil }

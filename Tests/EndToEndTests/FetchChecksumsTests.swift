@@ -80,6 +80,24 @@ import Testing
         == ["a\nb": Self.one, "c\r": Self.two, "d\\n": Self.one])
   }
 
+  @Test("a name of other bytes is passed over: no file has it here") func otherBytes() throws {
+    let name = Data([0x61, 0xff])
+    let (digest, good) = (Data(Self.two.utf8), Data("\(Self.one)  a\n".utf8))
+    let lines = [
+      digest + Data("  ".utf8) + name, Data("SHA256 (".utf8) + name + Data(") = ".utf8) + digest,
+      Data("\\".utf8) + digest + Data("  ".utf8) + name + Data("\\n".utf8),
+    ]
+    for line in lines {
+      for list in [good + line, line + Data("\n".utf8) + good] {
+        #expect(try FetchChecksums.digests(in: list, of: "list").map { $0.key.text } == ["a"])
+      }
+      let failure = #expect(throws: Failure.self) { try FetchChecksums.digests(in: line, of: "list") }
+      #expect(failure?.message.contains("line 1: its name isn't UTF-8") == true)
+    }
+    let zero = Data([0])
+    #expect(try FetchChecksums.digests(in: lines[0] + zero + good.dropLast() + zero, of: "list").count == 1)
+  }
+
   @Test("a digest alone is for another option") func alone() {
     let failure = #expect(throws: Failure.self) { try Self.read(Self.one) }
     #expect(failure?.message.contains("--sha256") == true)

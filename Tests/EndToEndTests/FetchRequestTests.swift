@@ -163,6 +163,20 @@ import Testing
     #expect(try place.fetch(place.origin.url("/a.bin"), "--retry=-1").status == 64)
   }
 
+  @Test(
+    "a damaged journal is mended by fetch alone, and that is said",
+    arguments: [["downloads", "list", "--fetch"], ["explain", "1"]])
+  func damagedJournal(command: [String]) throws {
+    let place = try Place()
+    #expect(try place.fetch(place.origin.url("/b.bin")).status == 0)
+    let state = "\(place.folder)/state"
+    for name in try Files.names(in: state) where name.contains(".sqlite") || name.hasSuffix(".db") {
+      try Data(repeating: 0x5a, count: 8192).write(to: URL(fileURLWithPath: "\(state)/\(name)"))
+    }
+    let end = try Workspace.run(command + ["--state", state])
+    #expect(end.status == 73 && end.errors.contains("'outrider fetch … --start-fresh'"), "\(end)")
+  }
+
   // MARK: The state folder
 
   @Test func whatAStateFolderHolds() throws {
@@ -213,6 +227,38 @@ import Testing
     #expect(try rows().map(\.id) == [1, 3])
     #expect(try downloads("forget", "--fetch", "--all").status == 0 && rows().isEmpty)
     #expect(place.data("b.bin") == Data("hello".utf8), "files stay")
+  }
+
+  @Test(
+    "a failed download leaves one partial file at most, and cancel removes it as forget does",
+    arguments: ["cancel", "forget"])
+  func leftover(command: String) throws {
+    let place = try Place {
+      $0.handler = { _, nth in
+        if nth > 2 { return .status(410) }
+        return .with {
+          // Two versions, each of which is cut.
+          $0.setHeaders = [HeaderField("ETag", "\"\(nth)\"")]
+          $0.removedHeaders = ["Repr-Digest"]
+          $0.range = .ignored
+          $0.ending = .init(.close, after: .byte(3_000_000))
+        }
+      }
+    }
+    func staged() throws -> [String] {
+      let folder = "\(place.folder)/.outrider"
+      return try FileManager.default.subpathsOfDirectory(atPath: folder).filter { name in
+        try Files.identity(of: "\(folder)/\(name)").size >= 3_000_000
+      }
+    }
+    let state = ["--state", "\(place.folder)/state"]
+    let failed = try place.fetch(place.origin.url("/a.bin"), "--foreground")
+    #expect(failed.status == 1 && failed.errors.contains("the 3000000 bytes that are there are kept"), "\(failed)")
+    #expect(try place.origin.requests.count == 3 && staged().count == 1)
+    let done = try Workspace.run(["downloads", command, "--fetch", "1"] + state)
+    #expect(done.status == 0 && !Files.exists("\(place.folder)/.outrider"), "\(done)")
+    let list = try Workspace.run(["downloads", "list", "--fetch", "--json"] + state)
+    #expect(list.status == 0 && list.output.filter { !$0.isWhitespace } == "[]", "\(list)")
   }
 
   @Test("what standard output didn't take is forgotten with its download") func forgetsUntakenOutput() throws {

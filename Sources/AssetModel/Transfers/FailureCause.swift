@@ -58,6 +58,8 @@ public struct CredentialDemand: Sendable, Hashable, Codable {
 
   /// The strongest known scheme of those that were offered; nil: none is known.
   public var scheme: AuthScheme?
+  /// Weaker ones that were offered beside it; nil: none were.
+  public var others: [AuthScheme]?
   /// Who wants it: an origin, or what the proxy is called.
   public var peer: String
   /// Whether that is the proxy.
@@ -66,8 +68,11 @@ public struct CredentialDemand: Sendable, Hashable, Codable {
   public var outcome: Outcome
 
   /// Creates a demand of its parts.
-  public init(_ scheme: AuthScheme?, by peer: String, isProxy: Bool, _ outcome: Outcome) {
+  public init(
+    _ scheme: AuthScheme?, others: [AuthScheme]? = nil, by peer: String, isProxy: Bool, _ outcome: Outcome
+  ) {
     self.scheme = scheme
+    self.others = others
     self.peer = peer
     self.isProxy = isProxy
     self.outcome = outcome

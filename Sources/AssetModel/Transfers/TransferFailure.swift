@@ -50,6 +50,14 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
     return failure
   }
 
+  /// The same failure, for which so many bytes are of no use any more.
+  package func losing(_ bytes: Int64) -> Self {
+    guard bytes > 0, [.gone, .challenge, .refused].contains(reason) else { return self }
+    var failure = self
+    failure.detail += "; the \(bytes) bytes that were there are given up, as nothing tells which version they are of"
+    return failure
+  }
+
   /// The same failure, for a caller that lets go of what was kept.
   package var keepingNothing: Self {
     guard keptBytes != nil else { return self }

@@ -88,6 +88,15 @@ static inline curl_version_info_data *oc_version(void) { return curl_version_inf
 /* Loads it before its first use, for a command that will use it soon. Where it isn't there, nothing happens yet. */
 void oc_load_ahead(void);
 
+/* What TLS has of the connection under way that nobody has read. */
+typedef enum {
+    OC_TLS_NONE,
+    OC_TLS_SOME,
+    OC_TLS_STREAMS, /* HTTP/2, where what comes is told apart. */
+    OC_TLS_UNKNOWN  /* Another library than OpenSSL. */
+} oc_tls_state;
+oc_tls_state oc_tls_unread(CURL *easy);
+
 /* curl_url_get(3), whose handle is constant in some versions only. */
 CURLUcode oc_url_get(CURLU *url, CURLUPart part, char **text, unsigned flags);
 

@@ -2,8 +2,12 @@
 /// made a name that does no harm.
 package enum ContentDisposition {
   /// nil: it says none, or breaks the grammar; what one reader takes for a name isn't another's then.
-  package static func fileName(_ field: String) -> String? {
-    var reader = Reader(rest: Array(field.utf8)[...])
+  package static func fileName(_ field: String) -> String? { fileName(Array(field.utf8)) }
+
+  static func fileName(_ field: ResponseHead.Field) -> String? { fileName(field.bytes ?? Array(field.value.utf8)) }
+
+  private static func fileName(_ field: [UInt8]) -> String? {
+    var reader = Reader(rest: field[...])
     guard reader.token() != nil else { return nil }
     var parameters: [String: Value] = [:]
     while reader.skip(UInt8(ascii: ";")) {

@@ -6,6 +6,8 @@ struct ResponseHead: Sendable, Equatable {
   struct Field: Sendable, Equatable {
     var name: String
     var value: String
+    /// As it came, where that isn't UTF-8.
+    var bytes: [UInt8]?
   }
 
   enum ContentLength: Equatable {
@@ -27,7 +29,24 @@ struct ResponseHead: Sendable, Equatable {
     self.fields = fields
   }
 
+  /// 203 is 200 of which a proxy has changed something, as it says itself (RFC 9110, 15.3.4).
+  var asWhole: ResponseHead {
+    var head = self
+    if status == 203 { head.status = 200 }
+    return head
+  }
+
   func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
+
+  /// Fields that are a URL: its bytes beyond ASCII are those that its server knows it by (RFC 3987, 3.1).
+  func addresses(_ name: String) -> [String] {
+    fields.filter { $0.name == name }.map { field in
+      field.bytes.map { $0.map { $0 < 0x80 ? String(UnicodeScalar($0)) : Self.encoded($0) }.joined() } ?? field.value
+    }
+  }
+
+  private static func encoded(_ byte: UInt8) -> String { "%" + String(byte, radix: 16, uppercase: true) }
+
   func first(_ name: String) -> String? { fields.first { $0.name == name }?.value }
 
   enum TransferCoding: Equatable {

@@ -59,11 +59,14 @@ struct ResponseHeadReader {
     }
     let name = text[..<colon]
     guard name.allSatisfy(HeaderToken.contains) else { throw .malformed("a field whose name is no token") }
-    let value = String(decoding: text[text.index(after: colon)...].trimmed, as: UTF8.self)
+    let bytes = text[text.index(after: colon)...].trimmed
+    let known = String(validating: bytes, as: UTF8.self)
+    let value = known ?? String(decoding: bytes, as: UTF8.self)
     // Each byte that isn't UTF-8 becomes three.
     decodedBytes += value.utf8.count
     if decodedBytes > Self.maxBytes { throw .tooLarge(bytes: Self.maxBytes) }
-    return ResponseHead.Field(name: HeaderToken.lowercased(name), value: value)
+    return ResponseHead.Field(
+      name: HeaderToken.lowercased(name), value: value, bytes: known == nil ? Array(bytes) : nil)
   }
 
   private static func withoutEnd(_ line: UnsafeRawBufferPointer) throws(HeadFailure) -> Slice<UnsafeRawBufferPointer> {

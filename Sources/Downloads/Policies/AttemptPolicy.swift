@@ -42,7 +42,7 @@ struct AttemptPolicy {
     func failure(_ reason: TransferFailure.Reason, _ detail: String) -> Verdict {
       .fail(TransferFailure(reason, status: problem.status, errno: problem.errno, detail: detail))
     }
-    switch problem.classification {
+    switch problem.classification(hasTime: requestedDelay != nil) {
     case .permanent(let reason):
       return (
         .fail(TransferFailure(reason, status: problem.status, cause: problem.cause, detail: problem.description)),

@@ -83,11 +83,12 @@ struct Authenticator {
           detail: "\(request.origin) answers as a proxy that asks for a credential, and there is none on the way"))
     }
     let origin = isProxy ? Self.proxy : request.origin
+    let offered = Challenge.parse(head.values(isProxy ? "proxy-authenticate" : "www-authenticate"))
     func fail(_ scheme: AuthScheme?, _ outcome: CredentialDemand.Outcome) -> Verdict {
-      let demand = demand(scheme, of: origin, request, outcome)
+      var demand = demand(scheme, of: origin, request, outcome)
+      demand.others = Self.others(than: scheme, in: offered.filter(Authorization.isSupported))
       return .fail(TransferFailure(.challenge, status: head.status, hop: request.hop, cause: .credential(demand)))
     }
-    let offered = Challenge.parse(head.values(isProxy ? "proxy-authenticate" : "www-authenticate"))
     let supported = offered.filter(Authorization.isSupported)
     guard let best = supported.max(by: { $0.strength < $1.strength }) else { return fail(nil, .unanswered) }
     if let strongest, best.strength < strongest {
@@ -178,8 +179,14 @@ struct Authenticator {
       let problem = trustProblem ?? TrustProblem(text: "its certificate isn't trusted", fault: .other)
       return problem.failure(name(of: origin, request))
     }
-    let demand = demand(scheme, of: origin, request, sessions[origin] != nil ? .refused : .unanswered)
+    var demand = demand(scheme, of: origin, request, sessions[origin] != nil ? .refused : .unanswered)
+    demand.others = Self.others(than: scheme, in: question.alternatives)
     return TransferFailure(.challenge, status: demand.isProxy ? 407 : 401, cause: .credential(demand))
+  }
+
+  private static func others(than scheme: AuthScheme?, in offered: [Challenge]) -> [AuthScheme]? {
+    let schemes = offered.compactMap { $0.scheme == scheme ? nil : $0.scheme }
+    return schemes.isEmpty ? nil : schemes
   }
 
   private func demand(

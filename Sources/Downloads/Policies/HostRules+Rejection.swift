@@ -7,6 +7,8 @@ extension HostRules {
     case addressLiteral(String)
     /// The list of allowed hosts hasn't got it. One sentence, as of others.
     case unlisted(String)
+    /// What is against it, with the host's name, and what who wrote the URL can do.
+    case spelling(String, remedy: String)
     /// One sentence that names the host and what to do.
     case other(String)
 
@@ -14,6 +16,9 @@ extension HostRules {
     func sentence(redirectedBy source: String? = nil) -> String {
       switch self {
       case .addressLiteral(let address): FailureCause.addressLiteral(address: address, redirectedBy: source).sentence
+      // A server wrote it then.
+      case .spelling(let text, let remedy):
+        source.map { "\($0) redirects to what isn't asked: \(text)" } ?? "\(text)\(remedy)"
       case .unlisted(let text), .other(let text): FailureCause.redirection(source) + text
       }
     }
@@ -23,7 +28,7 @@ extension HostRules {
       switch self {
       case .addressLiteral(let address): .addressLiteral(address: address, redirectedBy: source)
       case .unlisted: .unlistedHost(why: sentence(redirectedBy: source))
-      case .other: nil
+      case .spelling, .other: nil
       }
     }
   }

@@ -40,29 +40,31 @@ public struct HostRules: Sendable, Equatable {
   func rejection(of url: ParsedURL) -> Rejection? {
     let shown = Printable.text(url.host)
     if url.text.utf8.count > Self.longestURL {
-      return .other(
-        "the URL of \(shown) has \(url.text.utf8.count) bytes; at most \(Self.longestURL) are asked, so shorten it")
+      return .spelling(
+        "the URL of \(shown) has \(url.text.utf8.count) bytes; at most \(Self.longestURL) are asked",
+        remedy: ", so shorten it")
     }
     if url.text.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
-      return .other("the URL of \(shown) contains blanks or control characters; write them as %20 and the like")
+      return .spelling(
+        "the URL of \(shown) contains blanks or control characters", remedy: "; write them as %20 and the like")
     }
-    if let reason = Self.rejectionReason(forHost: url.host) { return .other(reason) }
+    if let rejection = Self.rejection(ofHost: url.host) { return rejection }
     if url.hasUserInfo {
-      return .other(
-        "the URL of \(shown) contains a user name; leave it out, and give credentials when the server asks (outrider fetch: --user)"
-      )
+      return .spelling(
+        "the URL of \(shown) contains a user name",
+        remedy: "; leave it out, and give credentials when the server asks (outrider fetch: --user)")
     }
     let isLoopback = Self.isLoopback(url.host) && (namesLoopback || isSeen(url.host))
     switch url.scheme {
     case "https": break
     case "http" where allowsPlainHTTPToLoopback && isLoopback: return nil
     case "http" where allowsPlainHTTPToLoopback:
-      return .other(
-        Self.isLoopback(url.host)
-          ? "\(shown) would be the proxy's own, and a server led there; only a download that names it asks it"
-          : "plain http goes to loopback hosts only, not to \(shown); use https")
+      return Self.isLoopback(url.host)
+        ? .other("\(shown) would be the proxy's own, and a server led there; only a download that names it asks it")
+        : .spelling("plain http goes to loopback hosts only, not to \(shown)", remedy: "; use https")
     default:
-      return .other("\(shown) is to be asked by \(Printable.text(url.scheme, limit: 40)), and only https is; use https")
+      let scheme = Printable.text(url.scheme, limit: 40)
+      return .spelling("\(shown) is to be asked by \(scheme), and only https is", remedy: "; use https")
     }
     if isLoopback, allowsPlainHTTPToLoopback { return nil }
     if !allowsAnyPort, !ports.contains(url.port) {
@@ -103,23 +105,28 @@ public struct HostRules: Sendable, Equatable {
   }
 
   /// Why a host is never given to a resolver, even where the rules allow it.
-  private static func rejectionReason(forHost host: String) -> String? {
+  private static func rejection(ofHost host: String) -> Rejection? {
     let shown = Printable.text(host)
-    if host.isEmpty { return "the URL names no host; write one after https://" }
-    if !host.utf8.allSatisfy({ $0 < 0x80 }) { return "\(shown) isn't ASCII; write the host in punycode (xn--…)" }
+    if host.isEmpty { return .spelling("the URL names no host", remedy: "; write one after https://") }
+    if !host.utf8.allSatisfy({ $0 < 0x80 }) {
+      return .spelling("\(shown) isn't ASCII", remedy: "; write the host in punycode (xn--…)")
+    }
     if address(host) != nil { return nil }
-    if host.utf8.last == UInt8(ascii: ".") { return "\(shown) ends with a dot; write it without" }
+    if host.utf8.last == UInt8(ascii: ".") {
+      return .spelling("\(shown) ends with a dot", remedy: "; write it without")
+    }
     let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     let isName = labels.allSatisfy { label in
       (1...longestLabel).contains(label.count) && label.allSatisfy(isNameByte) && label.first != UInt8(ascii: "-")
     }
     guard host.utf8.count <= longestHost, isName, let last = labels.last else {
-      return "\(shown) isn't the name of a host; write letters, digits, hyphens and dots"
+      return .spelling("\(shown) isn't the name of a host", remedy: "; write letters, digits, hyphens and dots")
     }
     // No domain ends in a number, but resolvers read `0x7f.1` and `2130706433` as addresses.
     let isHexadecimal = last.starts(with: "0x".utf8) && last.dropFirst(2).allSatisfy(isHexadecimalByte)
     if isHexadecimal || last.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-      return "\(shown) is an address in an unusual spelling; write it as four decimal numbers"
+      return .spelling(
+        "\(shown) is an address in an unusual spelling", remedy: "; write it as four decimal numbers")
     }
     return nil
   }

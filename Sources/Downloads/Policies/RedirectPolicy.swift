@@ -29,7 +29,9 @@ enum RedirectPolicy {
     if visited.count >= longestChain {
       return refuse(.refused, "more than \(longestChain) redirects, the last from \(source)")
     }
-    guard let target = location.first else { return refuse(.refused, "\(source) redirects without saying where") }
+    guard let target = location.first else {
+      return refuse(.refused, "\(source) redirects without saying where", .httpStatus(status))
+    }
     guard location.allSatisfy({ $0.utf8.elementsEqual(target.utf8) }) else {
       return refuse(.hostileResponse, "\(source) redirects to several places at once")
     }
@@ -43,9 +45,9 @@ enum RedirectPolicy {
     if target.utf8.contains(where: HeaderToken.isControl) {
       return refuse(.hostileResponse, "\(source) redirects with control characters")
     }
-    // Bytes that weren't UTF-8 are lost by now; the place would be another one.
+    // What stood there was lost before it was sent; the place would be another one.
     if target.unicodeScalars.contains("\u{fffd}") {
-      return refuse(.hostileResponse, "\(source) redirects with bytes that aren't UTF-8")
+      return refuse(.hostileResponse, "\(source) redirects with the sign for a character that was lost")
     }
     let url: ParsedURL
     do throws(ParsedURL.Failure) { url = try ParsedURL(target, relativeTo: from) } catch {

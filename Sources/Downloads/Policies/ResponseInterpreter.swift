@@ -32,6 +32,8 @@ struct ResponseInterpreter {
   enum Effect: Equatable {
     /// Bytes follow that belong at an offset.
     case take(Entity, from: Int64)
+    /// The same, and less than was asked for.
+    case takePart(Entity, from: Int64, to: Int64)
     /// All of the file follows, for a new and empty one. `provesLength`: a cut can be told from the end.
     case takeWhole(Entity, provesLength: Bool)
     /// All of the file follows where a piece was asked for: chunks that are missing are taken from it.
@@ -78,7 +80,7 @@ struct ResponseInterpreter {
     head: ResponseHead, request: RequestState, start: Int64, offset: Int64, chunks: Chunks?, rules: HostRules,
     wall: Int64, known: KnownVersion?, hasAnswered: Bool, record: JobRecord, cookies: CookieJar, mayBeRangeless: Bool
   ) {
-    self.head = head
+    self.head = head.asWhole
     self.request = request
     self.start = start
     self.offset = offset
@@ -110,19 +112,23 @@ struct ResponseInterpreter {
       let wait = requestedWait
       if let wait { effects.append(.retryAfter(wait, value: head.first("retry-after") ?? "")) }
       return .problem(.status(head.status), retryAfter: wait)
+    // This request is too much for it at the moment; of others it says nothing (RFC 9110, 15.5.14).
+    case 413: return .problem(.status(head.status), retryAfter: requestedWait)
+    // Another connection may lead to who has it (15.5.20).
+    case 421 where !request.wasMisdirected: return .again(request.ask, .misdirected)
     default: return .problem(.status(head.status), retryAfter: nil)
     }
   }
 
   private var requestedWait: Duration? {
-    head.first("retry-after").flatMap { RetryAfter.parse($0, responseDate: head.date) }
+    head.first("retry-after").flatMap { RetryAfter.parse($0, responseDate: head.date, wall: wall) }
   }
 
   private mutating func redirected() -> ResponsePlan {
     let setsCookie = cookies.take(head.values("set-cookie"), from: request.url, now: wall)
     let decision = RedirectPolicy.decide(
       status: head.status, method: request.method(of: record.specification),
-      hasBody: !request.body(of: record.specification).isEmpty, location: head.values("location"), from: request.url,
+      hasBody: !request.body(of: record.specification).isEmpty, location: head.addresses("location"), from: request.url,
       visited: request.visited, rules: rules, setsCookie: setsCookie)
     switch decision {
     case .follow(let url, let drops, let becomesGet):
@@ -162,10 +168,10 @@ struct ResponseInterpreter {
       record, offset: offset, ask: request.ask, head: head, finalURL: request.url.text,
       isRepeated: request.hasSeenParts)
     switch decision {
-    case .append(let entity):
+    case .append(let entity, let end):
       if let condition = acceptedCondition { effects.append(.originHonours(condition)) }
       mayBeRangeless = false
-      effects += [.keepDigests, .take(entity, from: start)]
+      effects += [.keepDigests, end.map { .takePart(entity, from: start, to: $0) } ?? .take(entity, from: start)]
       return nil
     case .fresh(let entity, let isAnother):
       return chunks.map { whole(for: $0, entity) } ?? fresh(entity, isAnother)

@@ -4,8 +4,8 @@ internal import AssetModel
 /// this decides, and it never splices (RFC 9110, 13 and 14).
 enum ResumePolicy {
   enum Decision: Equatable, Sendable {
-    /// The body goes behind what is there.
-    case append(Entity)
+    /// The body goes behind what is there. `end`: where it ends before what was asked for does; nil: it is all of that.
+    case append(Entity, end: Int64? = nil)
     /// The body is the whole file, for a new and empty one.
     case fresh(Entity, validatorChanged: Bool)
     /// What is there is all; the digest, if any, has the last word.
@@ -32,6 +32,8 @@ enum ResumePolicy {
     case dropsRange
     /// An envelope for several ranges, where one was asked for.
     case severalParts
+    /// It came to a server that isn't the one it is for.
+    case misdirected
     /// Without a length, where the end of a body can't be told from a cut.
     case endless
   }
@@ -51,6 +53,24 @@ enum ResumePolicy {
   static func canGoOn(_ job: JobRecord) -> Bool {
     isIdentified(job) || (job.partial?.entity.strongTag ?? job.partial?.entity.lastModified) != nil
   }
+
+  /// Whether what is there is worth keeping for the next request, although this one failed.
+  static func outlives(_ failure: TransferFailure, _ job: JobRecord, durableBytes: Int64) -> Bool {
+    switch failure.reason {
+    // As after an interruption: nothing was said against what is there, unless it was begun again and again.
+    case .noProgress, .offline:
+      canGoOn(job) && job.history.validatorRestarts == 0 && job.receivedBytes / 2 < durableBytes + maxSurplus
+    // What a digest proves is good for another URL of the same file, or for this one when it is there or grants access
+    // again; what a strong entity tag tells apart is good for the same place.
+    case .gone, .trust, .challenge: isIdentified(job) || job.partial?.entity.strongTag != nil
+    // An answer that brings nothing says nothing against it, either.
+    case .refused where failure.isBareStatus: isIdentified(job) || job.partial?.entity.strongTag != nil
+    default: false
+    }
+  }
+
+  /// Bytes of heads, of repeated attempts and of what is compared that say nothing of a file.
+  private static let maxSurplus: Int64 = 1 << 20
 
   /// Bytes before the end of what is there that are asked for again and compared, where no digest checks the file: some
   /// servers give the same validator to other bytes (a file replaced within a second by one as long).
@@ -200,7 +220,9 @@ enum ResumePolicy {
     guard let last = wanted.to ?? (range.total ?? expected).map({ $0 - 1 }) else {
       return fault("206 of a file of unknown length")
     }
-    guard range.last == last else { return fault("206 up to byte \(range.last) instead of \(last)") }
+    let isLess = range.last < last && isUseful(end: range.last + 1, job, offset, from: wanted.from, head)
+    guard range.last == last || isLess else { return fault("206 up to byte \(range.last) instead of \(last)") }
+    let end = isLess ? range.last + 1 : nil
     if let length = head.contentLength.value, length != range.last - range.first + 1 {
       return fault("206 of \(length) bytes for a range of \(range.last - range.first + 1)")
     }
@@ -209,7 +231,7 @@ enum ResumePolicy {
     }
     // It ends before what is there does.
     if range.last + 1 < offset { return .restart }
-    guard let kept = job.partial?.entity else { return .append(entity) }
+    guard let kept = job.partial?.entity else { return .append(entity, end: end) }
     guard entity.coding == kept.coding || job.specification.chunks != nil else { return fault("206 in another coding") }
     if job.specification.chunks != nil {
       // The digests of its chunks say which of its bytes are right.
@@ -234,7 +256,18 @@ enum ResumePolicy {
     var merged = kept
     merged.total = kept.total ?? range.total
     merged.reprDigest = kept.reprDigest ?? entity.reprDigest
-    return .append(merged)
+    return .append(merged, end: end)
+  }
+
+  /// A server may send less than it is asked for (RFC 9110, 15.3.7), where that brings something: another byte, or a chunk
+  /// that can be checked. What is said of a part alone is checked with the last one only.
+  private static func isUseful(
+    end: Int64, _ job: JobRecord, _ offset: Int64, from first: Int64, _ head: ResponseHead
+  ) -> Bool {
+    guard let chunks = job.specification.chunks else {
+      return end > offset && (DigestField(head.values("content-digest"))?.known ?? []).isEmpty
+    }
+    return chunks.range(of: Int(first / Int64(chunks.chunkSize))).upperBound <= end
   }
 
   /// But for the query: addresses that are signed anew for each request lead to the same file.

@@ -4,12 +4,13 @@ internal import Basics
 enum RetryAfter {
   static let longest: Duration = .seconds(24 * 3600)
 
-  /// A date counts against the answer's own `Date`; without one, past or garbage: nil.
-  static func parse(_ value: String, responseDate: Int64?) -> Duration? {
+  /// A date counts against the answer's own `Date`, or, where it has none, against this machine's (`wall`). Past or garbage: nil.
+  static func parse(_ value: String, responseDate: Int64?, wall: Int64) -> Duration? {
     // A number too large for an integer still asks to wait: as long as is allowed.
     if Decimal.isDigits(value) { return Decimal.value(value).map { min(.seconds($0), longest) } ?? longest }
-    guard let date = HTTPDate.seconds(value), let responseDate, date > responseDate else { return nil }
-    let (seconds, overflow) = date.subtractingReportingOverflow(responseDate)
+    let now = responseDate ?? wall
+    guard let date = HTTPDate.seconds(value), date > now else { return nil }
+    let (seconds, overflow) = date.subtractingReportingOverflow(now)
     return overflow ? longest : min(.seconds(seconds), longest)
   }
 

@@ -8,10 +8,12 @@ struct SourceTable {
     /// The origin that failed, at the end of however many redirects.
     var origin: UInt32 = 0
 
-    var isTransient: Bool { problem.classification == .transient }
+    var isTransient: Bool { problem.classification(hasTime: retryAfter != nil) == .transient }
+
+    private var hope: Int { problem.hope(hasTime: retryAfter != nil) }
 
     fileprivate func isBetter(than other: Failure) -> Bool {
-      (problem.hope, other.retryAfter ?? .zero) > (other.problem.hope, retryAfter ?? .zero)
+      (hope, other.retryAfter ?? .zero) > (other.hope, retryAfter ?? .zero)
     }
   }
 
@@ -110,8 +112,8 @@ struct SourceTable {
 
 extension TransferProblem {
   /// How likely another attempt is to end better.
-  fileprivate var hope: Int {
-    switch classification {
+  fileprivate func hope(hasTime: Bool) -> Int {
+    switch classification(hasTime: hasTime) {
     case .transient: 3
     case .notAnAttempt: 2
     case .publication: 1

@@ -1,6 +1,11 @@
 internal import AssetModel
 internal import Glibc
 
+extension TransferFailure {
+  /// Nothing but the status of an answer is the reason.
+  var isBareStatus: Bool { if case .httpStatus? = cause { true } else { false } }
+}
+
 /// What went wrong with an attempt, as far as the next one is concerned.
 enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
   case resolve(String)
@@ -22,12 +27,15 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
     case notAnAttempt
   }
 
-  var classification: Classification {
+  /// `hasTime`: the answer says when to ask again.
+  func classification(hasTime: Bool) -> Classification {
     switch self {
     case .proxy: .notAnAttempt
     case .status(404): .publication
     // Numbers beyond 599 aren't defined, and count as 5xx (RFC 9110, 15).
-    case .status(408), .status(429), .status(500...): .transient
+    // 425: sent too early, so it is sent once more (RFC 8470, 5.2).
+    case .status(408), .status(425), .status(429), .status(500...): .transient
+    case .status(413) where hasTime: .transient
     case .status(401), .status(403), .status(407): .permanent(.challenge)
     case .status(410), .status(451): .permanent(.gone)
     case .status: .permanent(.refused)

@@ -31,6 +31,17 @@ final class CurlTransfer {
   private var bodyBytes: Int64 = 0
   private var refusal: AddressRefusal?
   private var abortedByClient = false
+  private(set) var use: Use
+
+  /// Of its connection.
+  struct Use {
+    let kept: KeptSockets
+    var ends: KeptSockets.Ends?
+    /// Opened for this transfer; otherwise it has served another one.
+    var isNew = false
+    /// Something lay there that nobody had asked for.
+    var isSpoilt = false
+  }
 
   /// What libcurl reads as long as the transfer lasts: it copies none of it.
   private struct Lists {
@@ -47,9 +58,10 @@ final class CurlTransfer {
 
   init(
     id: TransferID, on handle: CurlHandle, request: TransportRequest, of url: consuming CurlURL,
-    options: TransportOptions, resolve: CurlList, client: @escaping () -> (any TransportClient)?
+    options: TransportOptions, resolve: CurlList, kept: KeptSockets, client: @escaping () -> (any TransportClient)?
   ) {
     self.id = id
+    use = Use(kept: kept)
     self.handle = handle
     self.url = url
     self.request = request
@@ -142,10 +154,11 @@ final class CurlTransfer {
       guard let address, let context else { return curl_socket_t(-1) }
       return CurlTransfer.from(context).openSocket(address)
     }
-    oc_set_prerequest(easy) { context, remote, _, _, _ in
-      guard let context, let remote else { return CURL_PREREQFUNC_ABORT }
-      return CurlTransfer.from(context).isStillAllowed(String(cString: remote))
-        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    oc_set_prerequest(easy) { context, remote, local, remotePort, localPort in
+      guard let context, let remote, let local else { return CURL_PREREQFUNC_ABORT }
+      let ends = KeptSockets.Ends(
+        remote: String(cString: remote), remotePort: remotePort, local: String(cString: local), localPort: localPort)
+      return CurlTransfer.from(context).mayAsk(ends) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
     if request.looksAtChainOnly { oc_set_long(easy, CURLOPT_CONNECT_ONLY, 1) }
     if trace != nil { configureTrace() }
@@ -260,6 +273,7 @@ final class CurlTransfer {
       }
       if let refusal = refusal(of: target) { return refuse(refusal) }
     }
+    use.isNew = true
     return socket(
       address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
   }
@@ -271,6 +285,13 @@ final class CurlTransfer {
   private func refuse(_ refusal: AddressRefusal) -> curl_socket_t {
     self.refusal = refusal
     return curl_socket_t(-1)
+  }
+
+  /// The last moment before the request is sent: what lies on the connection by now isn't its answer.
+  private func mayAsk(_ ends: KeptSockets.Ends) -> Bool {
+    use.ends = ends
+    use.isSpoilt = !use.isNew && !use.kept.isQuiet(ends, of: easy, mayBeHTTP2: request.mayBeHTTP2)
+    return !use.isSpoilt && isStillAllowed(ends.remote)
   }
 
   /// The second look, at the address that is really connected: the connection may be an older one.
@@ -299,6 +320,11 @@ final class CurlTransfer {
       end.remoteAddress = String(cString: text)
     }
     if request.looksAtChainOnly { end.chain = certificates() }
+    if use.isSpoilt {
+      (end.problem, end.cameTooLate) = (.reset, true)
+      end.message = "more came on the connection than its last answer"
+      return end
+    }
     if result == CURLE_OK, verdict == nil, !request.looksAtChainOnly {
       // For libcurl the end of a connection ends a head as well as a body: nothing that was meant is known.
       end.problem = tunnel?.problem(.truncated) ?? .truncated
@@ -322,6 +348,7 @@ final class CurlTransfer {
       // Behind a proxy only the proxy is connected to.
       if usesProxy, tunnel == nil, end.problem == .connect { end.problem = .proxy }
       end.problem = end.problem.map { tunnel?.problem($0) ?? $0 }
+      end.proxyStatus = tunnel?.unreachable
     }
     return end
   }

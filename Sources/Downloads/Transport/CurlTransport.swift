@@ -12,6 +12,7 @@ final class CurlTransport: Transport {
   private var transfers: [TransferID: CurlTransfer] = [:]
   private var byHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
   private let resolve: CurlList
+  private let kept = KeptSockets()
   /// Handles of requests that ended: making one costs as much as asking for a small file.
   private var idle: [CurlHandle] = []
   private static let maxIdle = 16
@@ -52,7 +53,7 @@ final class CurlTransport: Transport {
       return
     }
     let transfer = CurlTransfer(
-      id: id, on: handle, request: request, of: url, options: options, resolve: resolve,
+      id: id, on: handle, request: request, of: url, options: options, resolve: resolve, kept: kept,
       client: { [unowned self] in client })
     transfers[id] = transfer
     byHandle[transfer.easy] = transfer
@@ -68,6 +69,7 @@ final class CurlTransport: Transport {
     guard let transfer = transfers.removeValue(forKey: id) else { return 0 }
     byHandle[transfer.easy] = nil
     transfer.isCancelled = true
+    keepConnection(of: transfer)
     curl_multi_remove_handle(multi.handle, transfer.easy)
     return transfer.receivedBytes
   }
@@ -104,15 +106,20 @@ final class CurlTransport: Transport {
       any = true
       transfers[transfer.id] = nil
       let end = transfer.end(result)
-      // The next transfer on the connection may be in a hurry.
-      if transfer.hasLimitedWindow, let socket = transfer.connection {
-        ReceiveSocket.limit(socket, to: ReceiveWindow.maxBytes)
-      }
+      keepConnection(of: transfer)
       curl_multi_remove_handle(multi.handle, easy)
       if transfer.handle.isConfigured, idle.count < Self.maxIdle { idle.append(transfer.handle) }
       client?.transfer(transfer.id, ended: end)
     }
     return any
+  }
+
+  /// Where its message is over, libcurl has a connection for the next one.
+  private func keepConnection(of transfer: CurlTransfer) {
+    guard let socket = transfer.connection else { return }
+    if let ends = transfer.use.ends { kept.keep(socket, between: ends) }
+    // The next transfer may be in a hurry.
+    if transfer.hasLimitedWindow { ReceiveSocket.limit(socket, to: ReceiveWindow.maxBytes) }
   }
 
   func follow(_ options: TransportOptions) {

@@ -16,12 +16,15 @@ struct CurlTunnel {
     return head.status == 407 ? head : nil
   }
 
+  /// What a proxy answered that gives no tunnel because of the origin; nil: there is none, or another reason.
+  var unreachable: Int? { isConnected ? nil : status.flatMap { [502, 504].contains($0) ? $0 : nil } }
+
   /// Whose failure it is.
   func problem(_ problem: TransportEnd.Problem) -> TransportEnd.Problem {
     guard !isConnected else { return problem }
-    switch status {
     // It says that it can't reach the origin.
-    case .some(502), .some(504): return .connect
+    if unreachable != nil { return .connect }
+    switch status {
     case .some(200..<300): return problem
     case nil, .some:
       switch problem {

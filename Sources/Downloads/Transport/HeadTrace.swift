@@ -26,7 +26,7 @@ struct HeadTrace {
   }
 
   mutating func sent(_ bytes: UnsafeRawBufferPointer) {
-    observer(TracedHead(direction: .sent, url: url, lines: Self.lines(Array(bytes.prefix(Self.longest)))))
+    observer(TracedHead(direction: .sent, url: url, lines: Self.lines(Array(bytes.prefix(Self.longest)), isSent: true)))
   }
 
   mutating func received(_ bytes: UnsafeRawBufferPointer) {
@@ -42,7 +42,8 @@ struct HeadTrace {
   /// What the reader of heads takes at most, and a line may be as long as that.
   static let longest = ResponseHeadReader.maxBytes
 
-  static func lines(_ bytes: [UInt8]) -> [String] {
+  /// `isSent`: what a field of a request is for, only the person knows who gave it.
+  static func lines(_ bytes: [UInt8], isSent: Bool = false) -> [String] {
     var lines: [String] = []
     // A field that is folded goes on in the next line, and is as secret as its beginning.
     var isSecret = false
@@ -55,13 +56,14 @@ struct HeadTrace {
         continue
       }
       let name = lines.isEmpty ? nil : line.firstIndex(of: UInt8(ascii: ":")).map { line[..<$0] }
-      isSecret = name.map(isSecretField) ?? false
+      isSecret = name.map { isSecretField($0, isSent: isSent) } ?? false
       if let name, isSecret {
         lines.append("\(shown(name)): \(hidden)")
       } else {
         // Of a status line no part is a query.
         let isRequestLine = lines.isEmpty && !line.starts(with: Array("HTTP/".utf8))
-        lines.append(shown(isRequestLine || name.map(isAddressField) == true ? withoutQuery(line) : line))
+        let isAddress = isRequestLine || name.map(isAddressField) == true
+        lines.append(shown(lines.isEmpty && !isRequestLine ? line : withoutQueries(line, isAddress: isAddress)))
       }
     }
     return lines
@@ -74,11 +76,26 @@ struct HeadTrace {
     "proxy-authentication-info",
   ]
   /// In names that services gave fields of their own, such as `X-Api-Key`.
-  private static let secretWords = ["token", "secret", "password", "credential", "api-key", "apikey", "access-key"]
+  private static let secretWords = [
+    "token", "secret", "password", "credential", "api-key", "apikey", "access-key", "auth", "session", "signature",
+    "subscription-key",
+  ]
+  /// What they ask for is no secret.
+  private static let questions: Set<String> = ["www-authenticate", "proxy-authenticate"]
+  /// Of requests, none of which lets anyone in.
+  private static let harmlessFields: Set<String> = [
+    "cache-control", "connection", "content-length", "content-type", "date", "dnt", "expect", "host", "origin",
+    "pragma",
+    "proxy-connection", "range", "referer", "te", "user-agent", "via", "want-content-digest", "want-repr-digest",
+    "x-requested-with",
+  ]
 
-  private static func isSecretField(_ name: ArraySlice<UInt8>) -> Bool {
+  private static func isSecretField(_ name: ArraySlice<UInt8>, isSent: Bool) -> Bool {
     let name = HeaderToken.lowercased(name.filter { !HeaderToken.isBlank($0) })
-    return secretFields.contains(name) || secretWords.contains { name.contains($0) }
+    if isSent {
+      return !harmlessFields.contains(name) && !name.hasPrefix("if-") && name != "accept" && !name.hasPrefix("accept-")
+    }
+    return !questions.contains(name) && (secretFields.contains(name) || secretWords.contains { name.contains($0) })
   }
 
   /// Those that are a URL.
@@ -86,11 +103,20 @@ struct HeadTrace {
     ["location", "content-location", "referer"].contains(HeaderToken.lowercased(name))
   }
 
-  /// Queries carry tokens.
-  private static func withoutQuery(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    guard let start = line.firstIndex(of: UInt8(ascii: "?")) else { return line }
-    let end = line[start...].firstIndex(where: HeaderToken.isBlank) ?? line.endIndex
-    return (line[...start] + Array("…".utf8) + line[end...])[...]
+  /// Queries carry tokens, in whatever field a URL stands. `isAddress`: all of it is one.
+  private static func withoutQueries(_ line: ArraySlice<UInt8>, isAddress: Bool) -> ArraySlice<UInt8> {
+    func isAround(_ byte: UInt8) -> Bool { HeaderToken.isBlank(byte) || "<>\"".utf8.contains(byte) }
+    var result: [UInt8] = []
+    var rest = line
+    while let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+      let before = line[..<mark].reversed().prefix { !isAround($0) }
+      let query = rest[rest.index(after: mark)...].prefix { !isAround($0) }
+      let isQuery =
+        isAddress || before.isEmpty || before.first == UInt8(ascii: "=") || before.contains(UInt8(ascii: "/"))
+      result += rest[...mark] + (isQuery && !query.isEmpty ? Array("…".utf8) : [])
+      rest = isQuery ? rest[query.endIndex...] : rest[rest.index(after: mark)...]
+    }
+    return (result + rest)[...]
   }
 
   private static func shown(_ bytes: ArraySlice<UInt8>) -> String {

@@ -84,6 +84,8 @@ struct TransportEnd {
   /// nil: the message ended where the protocol says it does.
   var problem: Problem?
   var message = ""
+  /// The status by which a proxy said that it can't reach the origin.
+  var proxyStatus: Int?
   /// What broke was our sending, after the connection had come about.
   var brokeSending = false
   /// Not a byte of an answer came because the connection was going away: the peer hasn't looked at the request

@@ -42,7 +42,13 @@ struct FetchAdvice: Sendable {
   private func originCredential(_ demand: CredentialDemand) -> String? {
     if case .weaker = demand.outcome { return nil }
     let (option, isGiven, remedy): (String, Bool, String)
+    let offersBoth = demand.scheme == .bearer && demand.others?.contains { $0 != .bearer } == true
+    if offersBoth, !hasToken, !hasUser {
+      return "give a token with --token-file FILE, or a name with --user NAME:PASSWORD"
+    }
     switch demand.scheme {
+    // The password went to one of the others.
+    case .bearer where offersBoth && !hasToken: (option, isGiven, remedy) = ("--user", hasUser, "")
     case .bearer: (option, isGiven, remedy) = ("--token-file", hasToken, "give a token with --token-file FILE")
     case .basic, .digest: (option, isGiven, remedy) = ("--user", hasUser, "give one with --user NAME:PASSWORD")
     case nil: return nil

@@ -37,11 +37,17 @@ struct FetchChecksums {
   static func digests(in data: Data, of path: String) throws(Failure) -> [ExactText: ContentDigest] {
     var digests: [ExactText: ContentDigest] = [:]
     var passedOver: ChecksumLines.Line?
+    var unspeakable: ChecksumLines.Line?
     for line in ChecksumLines(data).lines {
       let place = "--checksums \(path), line \(line.number)"
-      guard let (digest, name) = entry(line) else {
+      guard let (digest, bytes) = entry(line) else {
         guard isOfAnotherKind(line.text) else { throw Failure(64, "\(place): \(noEntry(line.text))") }
         passedOver = passedOver ?? line
+        continue
+      }
+      // No file gets such a name here.
+      guard let name = String(validating: bytes, as: UTF8.self) else {
+        unspeakable = unspeakable ?? line
         continue
       }
       guard let inside = inside(name) else {
@@ -52,6 +58,10 @@ struct FetchChecksums {
         throw Failure(64, "\(place): '\(Printable.text(name))' is listed twice, with different digests")
       }
       digests[key] = digest
+    }
+    if digests.isEmpty, let unspeakable {
+      throw Failure(
+        64, "--checksums \(path), line \(unspeakable.number): its name isn't UTF-8, and no other file is listed")
     }
     if digests.isEmpty, let passedOver {
       throw Failure(64, "--checksums \(path), line \(passedOver.number): \(noEntry(passedOver.text))")
@@ -72,15 +82,14 @@ struct FetchChecksums {
       && text.dropFirst(tag.utf8.count).starts(with: " (".utf8) && text.firstRange(of: Data(") = ".utf8)) != nil
   }
 
-  private static func entry(_ line: ChecksumLines.Line) -> (ContentDigest, String)? {
+  private static func entry(_ line: ChecksumLines.Line) -> (ContentDigest, name: [UInt8])? {
     let isEscaped = !line.isExact && line.text.first == UInt8(ascii: "\\")
     let text = Array(isEscaped ? line.text.dropFirst() : line.text)
     guard let (hex, rawName) = tagged(text) ?? plain(text),
       let digest = ContentDigest(hex: String(decoding: hex, as: UTF8.self)), digest.algorithm == .sha256,
-      let bytes = isEscaped ? unescaped(rawName) : Array(rawName), !bytes.isEmpty, !bytes.contains(0),
-      let name = String(validating: bytes, as: UTF8.self)
+      let bytes = isEscaped ? unescaped(rawName) : Array(rawName), !bytes.isEmpty, !bytes.contains(0)
     else { return nil }
-    return (digest, name)
+    return (digest, bytes)
   }
 
   private typealias Parts = (hex: ArraySlice<UInt8>, name: ArraySlice<UInt8>)

@@ -41,8 +41,8 @@ enum FetchDecision: Equatable {
 
   /// What has the name of a target.
   enum Place: Equatable {
-    /// Or a link that leads nowhere.
     case nothing
+    /// Or a link that leads nowhere.
     case file
     case folder
     /// A device, a pipe or a socket, or what leads to one: there is no file whose place could be taken.
@@ -56,7 +56,7 @@ enum FetchDecision: Equatable {
         return
       }
       guard let mode = Files.mode(of: path) else {
-        self = .nothing
+        self = link == nil ? .nothing : .file
         return
       }
       switch mode & S_IFMT {

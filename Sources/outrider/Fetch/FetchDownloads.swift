@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import AssetStore
+internal import Basics
 internal import Downloads
 internal import Foundation
 internal import LinuxSystem
@@ -44,7 +45,7 @@ struct FetchDownloads {
     let directory = try existingDirectory()
     var options = AssetStore.Options()
     options.isReadOnly = true
-    let store = try AssetStore(opening: directory, options: options)
+    let store = try FetchState.journal(in: directory, options)
     let names = try FetchMemory(store).names
     let rows = try store.jobs(app: FetchPlan.app, last: Self.maxRows).map { Row($0, name: names[$0.id]) }
     if isJSON { return try Output.json(rows) }
@@ -93,7 +94,7 @@ struct FetchDownloads {
   // MARK: cancel and forget
 
   /// Opens a journal that is there already; who has it in hand is named.
-  private func open() throws -> AssetStore { try AssetStore(opening: try existingDirectory()) }
+  private func open() throws -> AssetStore { try FetchState.journal(in: try existingDirectory()) }
 
   func cancel(_ text: String, isJSON: Bool) async -> Never {
     do {
@@ -103,8 +104,16 @@ struct FetchDownloads {
       let store = try open()
       let id = JobID(number)
       guard let record = try store.job(id) else { throw Failure(66, "there is no download \(id) in \(store.path)") }
-      if record.state.isTerminal { throw Failure(64, "download \(id) is over: it is \(Row(record).state)") }
-      try await Self.cancel(record, store)
+      if record.leftover != nil {
+        try removeLeftover(of: [record], store)
+        // Nothing of it is left to go on with.
+        _ = try store.retention.forget([id], app: FetchPlan.app)
+      } else if record.state.isTerminal {
+        let remedy = "to remove it from the journal: outrider downloads forget --fetch \(id)"
+        throw Failure(64, "download \(id) is over: it is \(Row(record).state); \(remedy)")
+      } else {
+        try await Self.cancel(record, store)
+      }
       try store.close()
       try Self.tell([id], "cancelled", isJSON)
       Exit.leave(0)
@@ -117,8 +126,7 @@ struct FetchDownloads {
   private static func cancel(_ record: JobRecord, _ store: AssetStore) async throws {
     var options = EngineOptions()
     options.takesUpOpenJobs = false
-    let folder = String(store.path.dropLast(AssetStore.databaseName.count + 1))
-    options.stagingOwner = (try? Files.real(folder)) ?? folder
+    options.stagingOwner = Self.owner(store)
     let names = try FetchMemory(store).names
     options.fileNames = { record in [names[record.id], record.specification.fileName].compactMap(\.self) }
     let staging = try? StagingLease(record.specification.directory, app: FetchPlan.app)
@@ -130,6 +138,27 @@ struct FetchDownloads {
       if case .cancelled(record.id) = event { break }
     }
     await engine.close()
+  }
+
+  /// Of the partial files in its folders.
+  private static func owner(_ store: AssetStore) -> String {
+    let folder = String(store.path.dropLast(AssetStore.databaseName.count + 1))
+    return (try? Files.real(folder)) ?? folder
+  }
+
+  /// What there is of failed downloads, also of earlier attempts that began afresh.
+  private func removeLeftover(of records: [JobRecord], _ store: AssetStore) throws {
+    let chosen = Set(records.map(\.id))
+    // All downloads to one place have the same names for their files.
+    let inUse = Set(
+      try store.jobs(app: FetchPlan.app, last: Self.maxRows)
+        .filter { !chosen.contains($0.id) && (!$0.state.isTerminal || $0.leftover != nil) }
+        .map { ExactText($0.specification.identifier) })
+    for record in records {
+      try LeftoverFile.remove(record)
+      guard !inUse.contains(ExactText(record.specification.identifier)) else { continue }
+      try LeftoverFile.removeUnrecorded(of: record, owner: Self.owner(store))
+    }
   }
 
   /// `chosen`: nil for all that aren't open.
@@ -150,8 +179,9 @@ struct FetchDownloads {
       records = try store.jobs(app: FetchPlan.app, last: Self.maxRows).filter(\.state.isTerminal)
     }
     let outputs = FetchPlace.outputs(try FetchState.directory(state))
+    let failed = records.filter { if case .failed = $0.state { true } else { false } }
+    if !failed.isEmpty { try removeLeftover(of: failed, store) }
     for record in records {
-      if case .failed = record.state { try LeftoverFile.remove(record) }
       // Standard output didn't take it, and nobody else knows of it.
       if record.state == .finished, record.specification.directory == outputs {
         unlink("\(outputs)/\(record.specification.fileName)")

@@ -39,6 +39,18 @@ enum FetchState {
     var holder: StoreHolder?
   }
 
+  /// The journal in a folder, for a command that can't mend it.
+  static func journal(
+    in folder: String, _ options: AssetStore.Options = AssetStore.Options()
+  ) throws(StoreError) -> AssetStore {
+    do throws(StoreError) { return try AssetStore(opening: folder, options: options) } catch {
+      guard case .corrupt(let path, let why, let copy) = error else { throw error }
+      let remedy = "'outrider fetch … --start-fresh' puts its last backup, or an empty one, in its place"
+      throw .unusable(
+        path: path, why: "it is damaged (\(why))", remedy: copy.isEmpty ? remedy : "a copy is at \(copy); \(remedy)")
+    }
+  }
+
   /// Opens the chosen folder or, of the default ones, the first that no other process has open.
   static func open(_ chosen: String?, _ options: AssetStore.Options) throws -> Opened {
     let first = try directory(chosen)

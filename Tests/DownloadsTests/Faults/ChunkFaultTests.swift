@@ -225,6 +225,28 @@ import Testing
     #expect((least...Int64(2 * Trial.size)).contains(record.receivedBytes), "\(record.receivedBytes)")
   }
 
+  @Test(
+    "F-04 less than was asked for: the chunks that are whole are taken, and the rest is asked for",
+    arguments: [(300_000, true), (60_000, false)])
+  func lessThanAsked(count: Int, isFinished: Bool) async throws {
+    let origin = try Origin {
+      $0.resources[Trial.path] = Resource(Trial.content)
+      $0.handler = { request, _ in
+        request.header("Range") == nil ? .status(500) : .part(of: request, atMost: count)
+      }
+    }
+    defer { origin.stop() }
+    let harness = try Harness()
+    let end = try await harness.fetch(harness.specification(origin.url(Trial.path), chunks: Trial.chunks))
+    let record = try #require(try harness.journal.job(app: "app", identifier: "file"))
+    await harness.engine.close()
+    // Less than a chunk proves nothing, and comes to no end.
+    #expect(end.isFinished == isFinished && harness.contents() == (isFinished ? Trial.bytes : nil), "\(end)")
+    #expect(isFinished ? record.history.serverFaults == 0 : origin.requests.count < 40, "\(record.history)")
+    // What is cut within a chunk is asked for again from that chunk's beginning.
+    #expect(record.receivedBytes < Int64(Trial.size) * 3 / 2, "\(record.receivedBytes)")
+  }
+
   @Test("F-47 an odd answer, and then a volume that fails: it waits, and goes on") func oddAndBroken() async throws {
     let files = FaultyFiles(.synchronizeData, 1, EIO)
     let clock = TestClock()

@@ -230,6 +230,8 @@ import Testing
     let trial = try await Trial.run(
       configure: { Self.secure(&$0) }, options: { $0.transport.proxy = address }, reply: { _, _ in nil })
     #expect(trial.failure == .noProgress && trial.record.history.fruitlessAttempts == 6, "\(trial.end)")
+    #expect(
+      "\(trial.end)".contains("the last: the proxy \(proxy.url.dropFirst(7)) answered 502"), "\(trial.end)")
   }
 
   /// Takes a port without listening there: no other process, and so no other test's proxy, gets it meanwhile.

@@ -63,6 +63,26 @@ import Testing
     #expect(trial.record.history.serverFaults == 1)
   }
 
+  @Test(
+    "F-04 less than was asked for, from the right byte on, is taken, and the rest is asked for",
+    arguments: [false, true])
+  func lessThanAsked(known: Bool) async throws {
+    let trial = try await Trial.run(digest: known ? Trial.digest : nil) { request, nth in
+      nth > 1
+        ? .part(of: request, atMost: 400_000)
+        : .with {
+          $0.removedHeaders = ["Repr-Digest"]
+          $0.setHeaders = [HeaderField("ETag", "\"1\"")]
+          $0.ending = .init(.close, after: .byte(2 << 20))
+        }
+    }
+    #expect(trial.isFinished, "\(trial.end)")
+    #expect(trial.record.history.serverFaults == 0 && trial.record.generation == 1, "nothing is thrown away")
+    #expect(
+      trial.requests.count == (known ? 4 : 5), "each brings 64 KiB less where these are compared: \(trial.ranges)")
+    #expect(trial.requests.dropFirst().allSatisfy { $0.header("Range") != nil }, "\(trial.ranges)")
+  }
+
   @Test("F-05 206 although no range was asked for") func unasked() async throws {
     let trial = try await Trial.run { _, nth in nth == 1 ? .with { $0.range = .unasked(nil) } : nil }
     #expect(trial.isFinished)
@@ -291,6 +311,28 @@ import Testing
       let longest = clock.jumps.withLock { $0.map { $0 / .seconds(1) }.max() ?? 0 }
       #expect(expected.contains(longest), "\(longest)")
     }
+  }
+
+  @Test("too early, on the wrong connection, or too much for now: asked once more", arguments: [425, 421, 413])
+  func temporary(status: Int) async throws {
+    let trial = try await Trial.run { _, nth in
+      nth == 1
+        ? .with {
+          $0.status = status
+          if status == 413 { $0.retryAfter = .seconds(120) }
+        } : nil
+    }
+    #expect(trial.isFinished && trial.requests.count == 2, "\(trial.end)")
+    #expect(status != 421 || Set(trial.requests.map(\.connection)).count == 2)
+    let longest = trial.harness.clock.jumps.withLock { $0.map { $0 / .seconds(1) }.max() ?? 0 }
+    #expect(status != 413 || (119...121).contains(longest), "\(longest)")
+    let misdirected = try await Trial.run { _, _ in .status(421) }
+    #expect(misdirected.failure == .refused && misdirected.requests.count == 2)
+  }
+
+  @Test("203 is the file, as a proxy has it") func transformed() async throws {
+    let trial = try await Trial.run { _, nth in .with { $0.status = 203 } }
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end)")
   }
 
   /// Said again each time: a client that honoured it each time would never get there.

@@ -28,6 +28,17 @@ import Testing
     ] as [(String, String?)])
   func grammar(field: String, name: String?) { #expect(ContentDisposition.fileName(field) == name) }
 
+  @Test("bytes of no Unicode are Latin-1") func latin() throws {
+    var reader = ResponseHeadReader()
+    var head: ResponseHead?
+    for line in ["HTTP/1.1 200 OK\r\n", "Content-Disposition: attachment; filename=\"\u{e9}.txt\"\r\n", "\r\n"] {
+      let bytes = line.unicodeScalars.map { UInt8($0.value) }
+      head = try bytes.withUnsafeBytes { try reader.append($0) } ?? head
+    }
+    let field = try #require(head?.fields.first)
+    #expect(ContentDisposition.fileName(field) == "é.txt")
+  }
+
   @Test(
     arguments: [
       ("a.bin", "a.bin"), ("../../etc/passwd", "passwd"), (#"..\..\boot.ini"#, "boot.ini"), ("/etc/passwd", "passwd"),

@@ -62,7 +62,7 @@ import Testing
         #expect(failure.cause == problem.cause || failure.reason == .noProgress, "\(context)")
         if failure.reason != .noProgress { #expect(failure.detail == problem.description, "\(context)") }
       }
-      switch problem.classification {
+      switch problem.classification(hasTime: requested != nil) {
       case .permanent(let reason):
         guard case .fail(let failure) = verdict else {
           Issue.record("what is permanent is tried again: \(context)")

@@ -51,6 +51,21 @@ import Testing
     #expect(!failure.detail.contains("secret") && !failure.detail.contains("\r"), "\(failure.detail)")
   }
 
+  @Test(
+    "who follows a redirect can't write its URL otherwise",
+    arguments: [
+      ("https://u:p@a.example/", "the URL of a.example contains a user name"),
+      ("https://a.example./", "a.example. ends with a dot"),
+      ("https://-a.example/", "-a.example isn't the name of a host"),
+    ])
+  func spelling(location: String, what: String) throws {
+    guard case .refuse(let failure) = try Self.decide([location]) else {
+      Issue.record("\(location) is followed")
+      return
+    }
+    #expect(failure.detail.hasSuffix(" redirects to what isn't asked: \(what)"), "\(failure.detail)")
+  }
+
   /// Each differs from the first in one part of the origin alone (RFC 6454, 5).
   @Test(arguments: [
     ("http://localhost:443/", "http://localhost:443/x", false),

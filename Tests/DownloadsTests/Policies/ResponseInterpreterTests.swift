@@ -38,6 +38,17 @@ import Testing
     #expect(interpreter.cookies != CookieJar() && interpreter.effects.isEmpty)
   }
 
+  @Test func aRedirectWithBytesBeyondASCIILeadsWhereItSays() throws {
+    var interpreter = try Self.interpreter(302)
+    var head = ResumePolicyTests.head(302, [])
+    head.fields = [.init(name: "location", value: "/\u{fffd}x?\u{fffd}", bytes: [0x2f, 0xe9, 0x78, 0x3f, 0xff])]
+    interpreter = ResponseInterpreter(
+      head: head, request: interpreter.request, start: 0, offset: 0, chunks: nil, rules: HostRules(), wall: 0,
+      known: nil, hasAnswered: false, record: Self.record, cookies: CookieJar(), mayBeRangeless: false)
+    guard case .follow(let url, _, _, _)? = interpreter.plan() else { throw Unexpected("not followed") }
+    #expect(url.text == "https://a.example/%E9x?%FF")
+  }
+
   @Test func aRedirectMayAskForOneWaitAndNoMore() throws {
     for honoured in [false, true] {
       var record = Self.record
@@ -54,6 +65,29 @@ import Testing
     #expect(interpreter.effects == [.retryAfter(.seconds(120), value: "120")])
     var silent = try Self.interpreter(status)
     #expect(silent.plan() == .problem(.status(status), retryAfter: nil) && silent.effects.isEmpty)
+  }
+
+  @Test func aDateToAskAgainNeedsNoOtherDate() throws {
+    var interpreter = try Self.interpreter(503, [("retry-after", "Tue, 14 Nov 2023 22:13:25 GMT")])
+    #expect(interpreter.plan() == .problem(.status(503), retryAfter: .seconds(5)))
+  }
+
+  @Test func whatIsTooMuchForAServerAtTheMomentConcernsThisRequestAlone() throws {
+    var interpreter = try Self.interpreter(413, [("retry-after", "120")])
+    #expect(interpreter.plan() == .problem(.status(413), retryAfter: .seconds(120)) && interpreter.effects.isEmpty)
+  }
+
+  @Test func aMisdirectedRequestIsMadeOnceMore() throws {
+    var first = try Self.interpreter(421, ask: Self.part)
+    #expect(first.plan() == .again(Self.part, .misdirected))
+    var second = try Self.interpreter(421, ask: Self.part) { $0.wasMisdirected = true }
+    #expect(second.plan() == .problem(.status(421), retryAfter: nil))
+  }
+
+  @Test func whatAProxyHasTransformedIsTakenAsItIs() throws {
+    var interpreter = try Self.interpreter(203, [("content-length", "5")])
+    #expect(interpreter.plan() == nil)
+    guard case .takeWhole? = interpreter.effects.last else { throw Unexpected("\(interpreter.effects)") }
   }
 
   @Test(arguments: [401, 407]) func whoAsksForACredentialIsAnsweredElsewhere(status: Int) throws {
@@ -156,7 +190,7 @@ import Testing
       let plan = interpreter.plan()
       let takes = interpreter.effects.filter {
         switch $0 {
-        case .take, .takeWhole, .takeMissingChunks: true
+        case .take, .takePart, .takeWhole, .takeMissingChunks: true
         default: false
         }
       }

@@ -58,6 +58,7 @@ import Testing
       (.status(404), .publication), (.status(408), .transient), (.status(429), .transient), (.status(500), .transient),
       (.status(503), .transient),
       (.status(599), .transient), (.status(999), .transient), (.status(400), .permanent(.refused)),
+      (.status(425), .transient), (.status(413), .permanent(.refused)), (.status(421), .permanent(.refused)),
       (.status(418), .permanent(.refused)),
       (.status(304), .permanent(.refused)), (.status(410), .permanent(.gone)), (.status(451), .permanent(.gone)),
       (.status(401), .permanent(.challenge)),
@@ -68,7 +69,12 @@ import Testing
       (.headTimeout, .transient), (.http2(enhanceYourCalm: true), .transient), (.protocolFault("x"), .transient),
     ] as [(TransferProblem, TransferProblem.Classification)])
   func classification(problem: TransferProblem, expected: TransferProblem.Classification) {
-    #expect(problem.classification == expected && !problem.description.isEmpty)
+    #expect(problem.classification(hasTime: false) == expected && !problem.description.isEmpty)
+  }
+
+  @Test func whatIsTooLargeNowIsAskedForWhenTheServerSays() {
+    #expect(TransferProblem.status(413).classification(hasTime: true) == .transient)
+    #expect(TransferProblem.status(414).classification(hasTime: true) == .permanent(.refused))
   }
 
   static let now: Int64 = 784_111_777
@@ -82,7 +88,7 @@ import Testing
       ("Mon, 06 Nov 2034 08:49:37 GMT", 86400), ("Fri, 31 Dec 9999 23:59:59 GMT", 86400),
     ].map { (Abbreviated($0.0), $0.1) } as [(Abbreviated<String>, Int64)])
   func retryAfter(value: Abbreviated<String>, seconds: Int64) {
-    let wait = RetryAfter.parse(value.value, responseDate: Self.now)
+    let wait = RetryAfter.parse(value.value, responseDate: Self.now, wall: 0)
     #expect(wait == .seconds(seconds))
   }
 
@@ -91,13 +97,16 @@ import Testing
     "Sun, 06 Nov 1994 08:49:36 GMT", "Sun, 06 Nov 1994",
   ])
   func retryAfterGarbage(value: String) {
-    #expect(RetryAfter.parse(value, responseDate: Self.now) == nil)
+    #expect(RetryAfter.parse(value, responseDate: Self.now, wall: 0) == nil)
   }
 
-  @Test func aDateCountsAgainstTheAnswersOwnDate() {
-    #expect(RetryAfter.parse("Sun, 06 Nov 1994 08:49:47 GMT", responseDate: nil) == nil)
-    #expect(RetryAfter.parse("5", responseDate: nil) == .seconds(5))
-    #expect(RetryAfter.parse("Sun, 06 Nov 1994 08:49:47 GMT", responseDate: .min) == .seconds(86400))
+  @Test func aDateCountsAgainstTheAnswersOwnDateOrElseTheMachines() {
+    let date = "Sun, 06 Nov 1994 08:49:47 GMT"
+    #expect(RetryAfter.parse(date, responseDate: nil, wall: Self.now) == .seconds(10))
+    #expect(RetryAfter.parse(date, responseDate: nil, wall: 0) == .seconds(86400))
+    #expect(RetryAfter.parse(date, responseDate: nil, wall: Self.now + 10) == nil)
+    #expect(RetryAfter.parse("5", responseDate: nil, wall: .max) == .seconds(5))
+    #expect(RetryAfter.parse(date, responseDate: .min, wall: .max) == .seconds(86400))
   }
 
   @Test func waitsAreBounded() {

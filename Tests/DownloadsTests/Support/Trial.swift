@@ -82,6 +82,22 @@ extension Reply {
     return reply
   }
 
+  /// 206 with the first bytes of what is asked for.
+  static func part(of request: RecordedRequest, atMost count: Int) -> Reply? {
+    guard let range = request.header("Range")?.dropFirst("bytes=".count).split(separator: "-"),
+      let first = range.first.flatMap({ Int($0) })
+    else { return nil }
+    let last = min(range.count > 1 ? Int(range[1]) ?? .max : .max, Trial.size - 1, first + count - 1)
+    return .with {
+      $0.status = 206
+      $0.removedHeaders = ["Repr-Digest"]
+      $0.setHeaders = [
+        HeaderField("Content-Range", "bytes \(first)-\(last)/\(Trial.size)"), HeaderField("ETag", "\"1\""),
+      ]
+      $0.body = .bytes(Array(Trial.bytes[first...last]))
+    }
+  }
+
   /// Cut in the middle, so that there is something to resume.
   static var half: Reply { .cut(after: .byte(2 << 20)) }
 }

@@ -31,7 +31,7 @@ extension JobEndings {
       longestWithoutProgress: network.conditions.progressTimeout ?? RetryPolicy.longestWithoutProgress,
       random: Double.random(in: 0..<1, using: &engine.random))
     let verdict: AttemptPolicy.Verdict
-    if problem.classification == .notAnAttempt {
+    if case .proxy = problem {
       let tries = network.proxyHealth.failed(job.id)
       verdict = policy.proxyFailed(problem, tries: tries, failures: network.proxyHealth.failures)
     } else {

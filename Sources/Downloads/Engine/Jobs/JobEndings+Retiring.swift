@@ -10,6 +10,7 @@ extension JobEndings {
     if network.suspectsPortal(job, failure) { return handle(.suspectedPortal(failure), job) }
     let own = job.hasRequested ? job.attempt(until: clock, failure.status, failure.detail) : nil
     if let failure = keepingBytes(job, failure) { return failAndKeep(job, failure, attempt ?? own) }
+    let failure = failure.reason == .refused && !failure.isBareStatus ? failure : failure.losing(job.durableBytes)
     if failure.isRefusedAccess { job.record.partial = nil }
     failed(job, failure, Retirement(.failed(failure), removing: .everything, attempt: attempt ?? own))
   }
@@ -38,24 +39,10 @@ extension JobEndings {
 
   /// The failure, where what arrived is worth keeping for the next request. nil: it isn't.
   private func keepingBytes(_ job: ActiveJob, _ failure: TransferFailure) -> TransferFailure? {
-    guard job.file.failure == nil, let entity = job.record.partial?.entity, job.durableBytes > 0 else { return nil }
-    let isKept =
-      switch failure.reason {
-      // As after an interruption: nothing was said against what is there, unless it was begun again and again.
-      case .noProgress, .offline:
-        ResumePolicy.canGoOn(job.record) && job.record.history.validatorRestarts == 0
-          && job.record.receivedBytes / 2 < job.durableBytes + Self.maxSurplus
-      // What a digest proves is good for another URL of the same file, or for this one when it is there or grants access
-      // again; what a strong entity tag tells apart is good for the same place.
-      case .challenge where failure.isRefusedAccess: ResumePolicy.isIdentified(job.record) || entity.strongTag != nil
-      case .gone, .trust: ResumePolicy.isIdentified(job.record) || entity.strongTag != nil
-      default: false
-      }
-    return isKept ? failure.keeping(job.durableBytes) : nil
+    guard job.file.failure == nil, job.record.partial != nil, job.durableBytes > 0 else { return nil }
+    return ResumePolicy.outlives(failure, job.record, durableBytes: job.durableBytes)
+      ? failure.keeping(job.durableBytes) : nil
   }
-
-  /// Bytes of heads, of repeated attempts and of what is compared that say nothing of a file.
-  private static let maxSurplus: Int64 = 1 << 20
 
   func failAndKeep(_ job: ActiveJob, _ failure: TransferFailure, _ attempt: Attempt? = nil) {
     failed(job, failure, Retirement(.failed(failure), attempt: attempt))

@@ -104,6 +104,7 @@ final class JobEndings: EnginePart {
   func startAfresh(_ job: ActiveJob, reason: String, isAnother: Bool = false) {
     guard let destination = job.file.destination else { return }
     let hadBytes = job.record.partial != nil || job.file.written.offset > 0
+    let before = (hadBytes ? job.file.staging?.name : nil) ?? job.file.identity.outdated
     if isAnother { job.record.history.highWater = 0 }
     if hadBytes {
       if job.record.generation > 1 {
@@ -122,6 +123,7 @@ final class JobEndings: EnginePart {
       ? StagingFile(destination: destination, name: engine.options.stagingName(specification, job.record.generation))
       : nil
     job.file.empty(staging, specification.chunks)
+    job.file.identity.outdated = before
     job.file.expect(ResumePolicy.knownDigest(job.record))
   }
 }

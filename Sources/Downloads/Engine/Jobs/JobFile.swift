@@ -57,6 +57,8 @@ final class JobFile {
   /// Whether the journal knows how to find the file again, or is just told.
   struct Identity {
     var isJournalled = false
+    /// The file of the generation before, as long as the journal doesn't know this one.
+    var outdated: String?
     var isOnItsWay = false
   }
 

@@ -50,6 +50,7 @@ extension BodyReceiver {
 
   /// The file is found again after a crash from now on, and may grow.
   private func journalKnowsFile(_ job: ActiveJob) {
+    removeOutdated(job)
     job.file.identity.isJournalled = true
     for writer in job.file.writers.values {
       writer.holdAt = nil
@@ -57,6 +58,13 @@ extension BodyReceiver {
         resume(segment, clock.boot)
       }
     }
+  }
+
+  /// The file of the generation before lay there until the journal knew this one.
+  private func removeOutdated(_ job: ActiveJob) {
+    guard let outdated = job.file.identity.outdated, let destination = job.file.destination else { return }
+    job.file.identity.outdated = nil
+    job.file.lane.async { destination.removeStaging(outdated) }
   }
 
   static let checkpointBytes: Int64 = 8 << 20

@@ -27,7 +27,7 @@ extension Connections {
     segment.plan = plan
     guard let plan else {
       if let tell = engine.options.toldServerName,
-        let name = head.first("content-disposition").flatMap(ContentDisposition.fileName)
+        let name = head.fields.first(where: { $0.name == "content-disposition" }).flatMap(ContentDisposition.fileName)
       {
         tell(job.id, name)
       }
@@ -88,6 +88,11 @@ extension Connections {
         accept(job, segment, entity, interpreter.head, from: offset)
         engine.needsSchedule = engine.needsSchedule || segment.chunks != nil
         takes = true
+      case .takePart(let entity, let offset, let end):
+        accept(job, segment, entity, interpreter.head, from: offset, upTo: end)
+        segment.partEnd = end
+        engine.needsSchedule = engine.needsSchedule || segment.chunks != nil
+        takes = true
       case .takeWhole(var entity, let provesLength):
         let known = job.file.evidence.mismatched?.digests(for: entity) ?? []
         job.file.evidence.declaredDigests += known
@@ -117,7 +122,7 @@ extension Connections {
   /// Bytes follow that belong at `offset`.
   func accept(
     _ job: ActiveJob, _ segment: Segment, _ entity: Entity, _ head: ResponseHead, from offset: Int64,
-    wanted: [Range<Int64>]? = nil
+    upTo partEnd: Int64? = nil, wanted: [Range<Int64>]? = nil
   ) {
     if var partial = job.record.partial {
       partial.entity = entity
@@ -137,7 +142,9 @@ extension Connections {
     segment.start = offset
     segment.began = clock.boot
     let end: Int64? =
-      if let chunks = segment.chunks, let list = job.file.chunks?.list {
+      if let partEnd {
+        partEnd
+      } else if let chunks = segment.chunks, let list = job.file.chunks?.list {
         list.range(of: chunks.upperBound - 1).upperBound
       } else { job.record.specification.exactSize ?? entity.total }
     let activation = job.activation

@@ -90,6 +90,7 @@ extension Connections {
         .note(job.id, "\(segment.request.url.origin) heeds no range with this condition; it is asked otherwise"))
     case .severalParts:
       if gotParts(job, segment) { return }
+    case .misdirected: segment.request.wasMisdirected = true
     case .endless:
       // The older protocol shows where a body of unknown length ends.
       job.avoidsHTTP2 = true
@@ -138,6 +139,14 @@ extension Connections {
       writer.flush()
       return endings.attemptFailed(job, segment, .truncated, retryAfter: nil)
     }
+    if let end = segment.partEnd {
+      writer.flush()
+      // The rest is asked for at once, where the parts lead to an end.
+      guard RetryPolicy.isProgress(durable: end, highWater: segment.start, total: job.total) else {
+        return endings.attemptFailed(job, segment, .truncated, retryAfter: nil)
+      }
+      return endings.stop(job, then: .yield)
+    }
     if !job.file.evidence.isLengthProved, job.record.specification.exactSize == nil,
       ResumePolicy.knownDigest(job.record) == nil
     {
@@ -166,8 +175,10 @@ extension Connections {
   }
 
   func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
-    let peer = problem == .proxy ? engine.options.transport.proxyName : segment.request.url.origin
-    let text = "\(peer): \(Printable.text(end.message))"
+    let (proxy, origin) = (engine.options.transport.proxyName, segment.request.url.origin)
+    let text =
+      end.proxyStatus.map { "\(proxy) answered \($0): it can't reach \(origin)" }
+      ?? "\(problem == .proxy ? proxy : origin): \(Printable.text(end.message))"
     if segment.writer?.overflowed == true {
       return chunked.endTransfer(
         job, segment,

@@ -57,7 +57,7 @@ final class Connections: EnginePart, TransportClient {
     let remaining = job.total.map { $0 - job.arrivedBytes }
     request.isLarge =
       (remaining ?? 0) >= 8 << 20 || job.avoidsHTTP2 || engine.origins[engine.originNumber(url)].avoidsHTTP2
-    request.needsFreshConnection = segment.link.timesTooLate > 0
+    request.needsFreshConnection = segment.link.timesTooLate > 0 || segment.request.wasMisdirected
     segment.link.hasOwnConnection = request.isLarge
     segment.link.window = ReceiveWindow()
     segment.link.mayBeHTTP2 = !request.isLarge && segment.request.url.scheme == "https"
@@ -81,6 +81,7 @@ final class Connections: EnginePart, TransportClient {
     segments[segment.transfer] = nil
     segment.transfer = TransferID(number: engine.number())
     segment.writer = nil
+    segment.partEnd = nil
     request(job, segment)
   }
 

@@ -14,6 +14,8 @@ final class Segment {
   var chunks: Range<Int>?
   var start: Int64
   var writer: BodyWriter?
+  /// Where its body ends, if that brings less than it was asked for.
+  var partEnd: Int64?
   /// It asks only for another version than this one.
   var known: KnownVersion?
   /// The owner is asked for a credential or for trust, and until when; no transfer is under way.
@@ -53,6 +55,8 @@ struct RequestState: Equatable {
   var hasLostRange = false
   /// Several parts came where one range was asked for.
   var hasSeenParts = false
+  /// A server said that it isn't the one that has it: then another connection is needed.
+  var wasMisdirected = false
   /// Why it asks for everything although there is something already.
   var whyWhole: String?
 
@@ -70,6 +74,7 @@ struct RequestState: Equatable {
     dropsCredentials = dropsCredentials || drops
     hasBecomeGet = hasBecomeGet || becomesGet
     url = next
+    wasMisdirected = false
   }
 }
 
