@@ -157,16 +157,6 @@ final class AppRequests {
   }
 }
 
-extension ServiceFailure {
-  init(_ rejection: RejectedDownload) {
-    let isURL = rejection.code == 102 && rejection.reason.contains("https")
-    self.init(
-      domain: Self.frameworkDomain, code: Int(rejection.code),
-      message: "the download \(Printable.text(rejection.identifier)) can't be scheduled: \(rejection.reason)",
-      underlyingDomain: isURL ? "NSURLErrorDomain" : nil, underlyingCode: isURL ? -1002 : nil)
-  }
-}
-
 extension ClientRequest {
   /// Whether it asks for something that the journal has to have before it is answered.
   var changesState: Bool {

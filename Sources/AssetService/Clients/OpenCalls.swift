@@ -96,12 +96,3 @@ final class OpenCalls {
     }
   }
 }
-
-extension ServiceFailure {
-  /// What a process of an app gets that was uninstalled while it runs.
-  static func uninstalled(_ app: String) -> Self {
-    .framework(
-      55, "the app \(Printable.text(app)) was uninstalled while it runs",
-      remedy: "end it, and start it anew once it is installed again")
-  }
-}

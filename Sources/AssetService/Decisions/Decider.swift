@@ -233,10 +233,6 @@ extension CoreEvent {
   }
 }
 
-extension ServiceFailure {
-  init(_ failure: Failure) { self.init(domain: failure.domain, code: failure.code, message: failure.message) }
-}
-
 extension ServiceClock.Reading {
   /// Of this machine's clocks.
   static func now() -> Self {

@@ -252,15 +252,6 @@ final class OperatorCommands {
   }
 }
 
-extension ServiceFailure {
-  /// For who asked for something that is decided, and isn't written down yet.
-  fileprivate static func isHeld(_ failure: ServiceFailure) -> ServiceFailure {
-    var held = failure
-    held.message = "this is done as soon as it can be written down: \(failure.message)"
-    return held
-  }
-}
-
 extension ContentRequestKind {
   init(_ name: RequestName) {
     self =

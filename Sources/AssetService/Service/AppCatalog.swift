@@ -136,23 +136,3 @@ extension PlacedApp {
     return parts.count > 1 ? String(parts[parts.count - 2]) : description.version
   }
 }
-
-extension ServiceFailure {
-  init(_ error: BundleError) {
-    let status =
-      switch error.code {
-      case .unreadable: 66
-      case .notABundle, .invalid, .unsafeContent, .tooLarge, .damagedArchive: 65
-      case .groupTaken: 77
-      case .noSpace, .systemRefused: 73
-      case .notInstalled: 66
-      }
-    // All of them at once (3.3), on one line: who prints it escapes others.
-    let findings = error.findings.filter { $0.severity == .error }
-    let reason =
-      findings.isEmpty
-      ? error.reason : "isn't an app that can be installed: " + findings.prefix(50).map(\.text).joined(separator: "; ")
-    let remedy = findings.count == 1 ? findings[0].remedy ?? error.remedy : error.remedy
-    self = .command(status, "\(error.subject): \(reason)", remedy: remedy)
-  }
-}
