@@ -7,16 +7,6 @@ import Testing
 
 /// Whose an app group is (L16): also after updates that name it no more, kills, and damage to the record of it.
 @Suite(.timeLimit(.minutes(2))) struct GroupOwnershipTests {
-  private func root(_ scratch: Scratch) -> String { "\(scratch.path)/apps" }
-
-  private func install(
-    _ app: SampleApp, _ scratch: Scratch, name: String = "Sessions.app", sharing: Set<String> = []
-  ) throws -> PlacedApp {
-    let folder = try Files.temporaryDirectory(in: scratch.path, prefix: "source-")
-    let bundle = try app.write(in: folder, name: name)
-    return try AppInstaller(root: root(scratch), isDevelopment: false).place(from: bundle, sharedGroups: sharing)
-  }
-
   @Test("L16: a group of another app needs to be shared by the installation that brings it in")
   func groups() throws {
     let scratch = try Scratch()

@@ -6,16 +6,6 @@ import Testing
 @testable import AppBundles
 
 @Suite(.timeLimit(.minutes(2))) struct InstallerTests {
-  private func root(_ scratch: Scratch) -> String { "\(scratch.path)/apps" }
-
-  private func install(
-    _ app: SampleApp, _ scratch: Scratch, name: String = "Sessions.app", sharing: Set<String> = []
-  ) throws -> PlacedApp {
-    let folder = try Files.temporaryDirectory(in: scratch.path, prefix: "source-")
-    let bundle = try app.write(in: folder, name: name)
-    return try AppInstaller(root: root(scratch), isDevelopment: false).place(from: bundle, sharedGroups: sharing)
-  }
-
   @Test("An installed app is where it is said to be, and the link leads there by a relative path")
   func place() throws {
     let scratch = try Scratch()

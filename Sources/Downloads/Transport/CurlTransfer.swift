@@ -31,17 +31,7 @@ final class CurlTransfer {
   private var bodyBytes: Int64 = 0
   private var refusal: AddressRefusal?
   private var abortedByClient = false
-  private(set) var use: Use
-
-  /// Of its connection.
-  struct Use {
-    let kept: KeptSockets
-    var ends: KeptSockets.Ends?
-    /// Opened for this transfer; otherwise it has served another one.
-    var isNew = false
-    /// Something lay there that nobody had asked for.
-    var isSpoilt = false
-  }
+  private(set) var use: ConnectionUse
 
   /// What libcurl reads as long as the transfer lasts: it copies none of it.
   private struct Lists {
@@ -61,7 +51,7 @@ final class CurlTransfer {
     options: TransportOptions, resolve: CurlList, kept: KeptSockets, client: @escaping () -> (any TransportClient)?
   ) {
     self.id = id
-    use = Use(kept: kept)
+    use = ConnectionUse(kept: kept)
     self.handle = handle
     self.url = url
     self.request = request

@@ -36,3 +36,13 @@ final class KeptSockets {
       && (errno == EAGAIN || errno == EWOULDBLOCK)
   }
 }
+
+/// The connection that a transfer has.
+struct ConnectionUse {
+  let kept: KeptSockets
+  var ends: KeptSockets.Ends?
+  /// Opened for this transfer; otherwise it has served another one.
+  var isNew = false
+  /// Something lay there that nobody had asked for.
+  var isSpoilt = false
+}
