@@ -181,11 +181,20 @@ int ol_poll_readable(int descriptor, int milliseconds) {
   return result > 0;
 }
 
-int ol_tcp_receive_info(int socket, uint32_t *round_trip, uint32_t *space) {
-    struct tcp_info info = {0};
+/* What Linux tells since 4.6 and <netinet/tcp.h> doesn't declare yet. */
+struct longer_tcp_info {
+    struct tcp_info info;
+    uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+    uint32_t segments_out, segments_in, not_sent, min_rtt;
+};
+
+int ol_tcp_receive_info(int socket, struct ol_tcp_receive *receive) {
+    struct longer_tcp_info info = {0};
     socklen_t length = sizeof info;
     if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return errno;
-    *round_trip = info.tcpi_rcv_rtt;
-    *space = info.tcpi_rcv_space;
+    if (length < sizeof info) return ENOPROTOOPT;
+    receive->round_trip = info.info.tcpi_rcv_rtt;
+    receive->shortest_round_trip = info.min_rtt;
+    receive->bytes = info.bytes_received;
     return 0;
 }

@@ -46,8 +46,15 @@ int ol_poll_readable(int descriptor, int milliseconds);
 /* 1 when nothing is left to read and no writer is left. */
 int ol_is_hung_up(int descriptor);
 
-/* Of a TCP socket's TCP_INFO (tcp(7)): the receiver's round-trip time in microseconds, 0 without one, and the bytes that
-   arrived in the last one. */
-int ol_tcp_receive_info(int socket, uint32_t *_Nonnull round_trip, uint32_t *_Nonnull space);
+/* Of a TCP socket's TCP_INFO (tcp(7)). */
+struct ol_tcp_receive {
+    /* Microseconds, as the receiver sees it; 0 without an estimate. */
+    uint32_t round_trip;
+    /* Microseconds: of what was sent, the handshake among it. */
+    uint32_t shortest_round_trip;
+    /* Since the connection began. */
+    uint64_t bytes;
+};
+int ol_tcp_receive_info(int socket, struct ol_tcp_receive *_Nonnull receive);
 
 #endif

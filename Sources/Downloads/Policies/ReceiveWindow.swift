@@ -5,14 +5,18 @@ internal import LinuxSystem
 ///
 /// The delay of the queue is the round-trip time that the kernel sees beyond the smallest one of the last minutes. Below
 /// the target the window grows in proportion to what is missing; above it, it becomes what fits the link and the target at
-/// the rate that bytes arrive with. Other traffic in the queue lowers that rate again and again, and so the window.
+/// the rate that bytes arrive with. Other traffic in the queue lowers that rate again and again, and so the window. In a
+/// minute that saw no empty queue the transfer slows down for a moment, as LEDBAT++ does (draft-irtf-iccrg-ledbat-plus-plus):
+/// otherwise its own queue would be taken for the route in the end, and a second one put on top of it.
 struct ReceiveWindow {
   /// What the kernel says of a socket (TCP_INFO).
   struct Sample: Equatable {
     /// The receiver's estimate of the round-trip time; zero: none yet.
     var roundTrip: Duration
-    /// Bytes that arrived in the last one.
-    var bytesPerRoundTrip: Int
+    /// The smallest one of what was sent: the handshake found an empty queue, when nothing of the body was there yet.
+    var shortestRoundTrip: Duration = .zero
+    /// Since the connection began.
+    var receivedBytes: Int64
   }
 
   /// Delay that a queue may have because of us (LEDBAT++ takes 60 ms, RFC 6817 at most 100).
@@ -32,28 +36,47 @@ struct ReceiveWindow {
   private var minima: [Duration] = []
   private var minute: Int64 = .min
   private(set) var nextLook: Duration = .zero
+  private var last: (at: Duration, bytes: Int64)?
+  /// While it is slowed down: what was allowed before, and until when.
+  private var slowdown: (limit: Int, until: Duration)?
 
   init() {}
 
-  /// Takes a sample and says whether there is a new limit to set. With no limit any more, `maxBytes` is to be set.
+  /// Takes a sample and says which limit to set. One that stays is set again: where the kernel finds that its buffer is too
+  /// small, it widens that, and the window with it (tcp_rcv_space_adjust). With no limit any more, `maxBytes` is to be set.
   mutating func look(_ sample: Sample, at now: Duration) -> Int? {
     guard now >= nextLook else { return nil }
     nextLook = now + max(Self.interval, sample.roundTrip)
-    guard sample.roundTrip > .zero else { return nil }
-    remember(sample.roundTrip, at: now)
-    guard let base = minima.min() else { return nil }
+    let before = last
+    last = (now, sample.receivedBytes)
+    guard sample.roundTrip > .zero else { return limit }
+    let isNewMinute = Int64(now.inSeconds / 60) != minute
+    let emptiest = minima.last
+    let shortest = minima.isEmpty && sample.shortestRoundTrip > .zero ? sample.shortestRoundTrip : .seconds(3600)
+    remember(min(sample.roundTrip, shortest), at: now)
+    guard let before, now > before.at, let base = minima.min() else { return limit }
+    if let slowed = slowdown {
+      if now >= slowed.until { (limit, slowdown) = (slowed.limit, nil) }
+      return limit
+    }
+    if isNewMinute, let limit, let emptiest, emptiest > base + Self.target / 4 {
+      slowdown = (limit, now + max(.seconds(1), sample.roundTrip * 8))
+      self.limit = Self.minBytes
+      return self.limit
+    }
+    let rate = Double(max(0, sample.receivedBytes - before.bytes)) / (now - before.at).inSeconds
     let queue = (sample.roundTrip - base).inSeconds
     let target = Self.target.inSeconds
     let spare = (target - queue) / target
-    let old = limit ?? max(Self.minBytes, min(sample.bytesPerRoundTrip, Self.maxBytes))
     if limit == nil, spare >= 0 { return nil }
+    let underWay = rate * sample.roundTrip.inSeconds
+    let old = Double(limit ?? Self.maxBytes)
     // A window that isn't used up says nothing about room for a wider one.
-    if spare > 0, sample.bytesPerRoundTrip < old / 2 { return nil }
-    let fitting = Double(sample.bytesPerRoundTrip) * (base.inSeconds + target) / sample.roundTrip.inSeconds
-    let wanted = spare >= 0 ? Double(old) * (1 + 0.25 * spare) : min(Double(old), fitting)
+    if spare > 0, underWay < old / 2 { return limit }
+    let wanted = spare >= 0 ? old * (1 + 0.25 * spare) : min(old, rate * (base.inSeconds + target))
     let new = max(Self.minBytes, Int(min(wanted, Double(Self.maxBytes))))
     limit = new >= Self.maxBytes ? nil : new
-    return new == old ? nil : new
+    return new
   }
 
   private mutating func remember(_ roundTrip: Duration, at now: Duration) {

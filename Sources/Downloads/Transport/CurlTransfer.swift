@@ -202,8 +202,11 @@ final class CurlTransfer {
     if let identity = request.clientCertificate { CurlIdentity.set(identity, on: easy) }
   }
 
-  /// Of the connection that it has at the moment.
-  var connection: Int32? {
+  /// Of a connection that brings its body and nothing else: what is done to it concerns no other transfer.
+  var ownSocket: Int32? { verdict == .take && !reader.isHTTP2 ? use.socket : nil }
+
+  /// Of the connection that libcurl keeps after the transfer.
+  var keptConnection: Int32? {
     var socket: curl_socket_t = -1
     guard oc_get_socket(easy, &socket) == CURLE_OK, socket >= 0 else { return nil }
     return socket
@@ -263,9 +266,10 @@ final class CurlTransfer {
       }
       if let refusal = refusal(of: target) { return refuse(refusal) }
     }
-    use.isNew = true
-    return socket(
+    let opened = socket(
       address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
+    if opened >= 0 { use.open(opened) }
+    return opened
   }
 
   private func refusal(of address: NetworkAddress) -> AddressRefusal? {
@@ -279,7 +283,7 @@ final class CurlTransfer {
 
   /// The last moment before the request is sent: what lies on the connection by now isn't its answer.
   private func mayAsk(_ ends: KeptSockets.Ends) -> Bool {
-    use.ends = ends
+    use.connect(between: ends)
     use.isSpoilt = !use.isNew && !use.kept.isQuiet(ends, of: easy, mayBeHTTP2: request.mayBeHTTP2)
     return !use.isSpoilt && isStillAllowed(ends.remote)
   }

@@ -75,11 +75,11 @@ final class CurlTransport: Transport {
   }
 
   func receiveSample(of id: TransferID) -> ReceiveWindow.Sample? {
-    transfers[id]?.connection.flatMap { ReceiveSocket.sample($0) }
+    transfers[id]?.ownSocket.flatMap { ReceiveSocket.sample($0) }
   }
 
   func limitWindow(of id: TransferID, to bytes: Int) {
-    guard let transfer = transfers[id], let socket = transfer.connection else { return }
+    guard let transfer = transfers[id], let socket = transfer.ownSocket else { return }
     transfer.hasLimitedWindow = bytes < ReceiveWindow.maxBytes
     ReceiveSocket.limit(socket, to: bytes)
   }
@@ -116,7 +116,7 @@ final class CurlTransport: Transport {
 
   /// Where its message is over, libcurl has a connection for the next one.
   private func keepConnection(of transfer: CurlTransfer) {
-    guard let socket = transfer.connection else { return }
+    guard let socket = transfer.keptConnection else { return }
     if let ends = transfer.use.ends { kept.keep(socket, between: ends) }
     // The next transfer may be in a hurry.
     if transfer.hasLimitedWindow { ReceiveSocket.limit(socket, to: ReceiveWindow.maxBytes) }

@@ -21,6 +21,8 @@ final class KeptSockets {
     sockets[ends] = socket
   }
 
+  func socket(between ends: Ends) -> Int32? { sockets[ends] }
+
   /// Whether nothing has come on it since the last answer. A session ticket that came late costs a handshake.
   func isQuiet(_ ends: Ends, of easy: UnsafeMutableRawPointer, mayBeHTTP2: Bool) -> Bool {
     switch oc_tls_unread(easy) {
@@ -37,12 +39,43 @@ final class KeptSockets {
   }
 }
 
-/// The connection that a transfer has.
+/// The connection that a transfer has. Before version 8 libcurl doesn't tell its socket (`CURLINFO_ACTIVESOCKET`) as long as
+/// the transfer lasts.
 struct ConnectionUse {
   let kept: KeptSockets
-  var ends: KeptSockets.Ends?
-  /// Opened for this transfer; otherwise it has served another one.
-  var isNew = false
+  private(set) var ends: KeptSockets.Ends?
+  /// While the transfer lasts.
+  private(set) var socket: Int32?
+  /// Opened for this transfer: several where a name has several addresses.
+  private var opened: [Int32] = []
   /// Something lay there that nobody had asked for.
   var isSpoilt = false
+
+  init(kept: KeptSockets) { self.kept = kept }
+
+  /// Otherwise the connection has served another transfer.
+  var isNew: Bool { !opened.isEmpty }
+
+  mutating func open(_ socket: Int32) {
+    // A connection that it had before is closed, and its number may be another file's.
+    self.socket = nil
+    if !opened.contains(socket) { opened.append(socket) }
+  }
+
+  mutating func connect(between ends: KeptSockets.Ends) {
+    self.ends = ends
+    socket = isNew ? opened.last { Self.localPort(of: $0) == ends.localPort } : kept.socket(between: ends)
+  }
+
+  /// getsockname(2)
+  private static func localPort(of socket: Int32) -> Int32? {
+    var address = sockaddr_in6()
+    var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    let result = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+    }
+    // Both families have the port in the same place.
+    guard result == 0, [AF_INET, AF_INET6].contains(Int32(address.sin6_family)) else { return nil }
+    return Int32(UInt16(bigEndian: address.sin6_port))
+  }
 }

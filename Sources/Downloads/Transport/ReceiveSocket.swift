@@ -4,10 +4,11 @@ internal import Glibc
 /// The socket of a transfer, as far as its receive window is concerned (tcp(7)).
 enum ReceiveSocket {
   static func sample(_ socket: Int32) -> ReceiveWindow.Sample? {
-    var roundTrip: UInt32 = 0
-    var space: UInt32 = 0
-    guard ol_tcp_receive_info(socket, &roundTrip, &space) == 0 else { return nil }
-    return ReceiveWindow.Sample(roundTrip: .microseconds(Int64(roundTrip)), bytesPerRoundTrip: Int(space))
+    var receive = ol_tcp_receive()
+    guard ol_tcp_receive_info(socket, &receive) == 0 else { return nil }
+    return ReceiveWindow.Sample(
+      roundTrip: .microseconds(Int64(receive.round_trip)),
+      shortestRoundTrip: .microseconds(Int64(receive.shortest_round_trip)), receivedBytes: Int64(clamping: receive.bytes))
   }
 
   static func limit(_ socket: Int32, to bytes: Int) {

@@ -58,7 +58,6 @@ final class Connections: EnginePart, TransportClient {
     request.isLarge =
       (remaining ?? 0) >= 8 << 20 || job.avoidsHTTP2 || engine.origins[engine.originNumber(url)].avoidsHTTP2
     request.needsFreshConnection = segment.link.timesTooLate > 0 || segment.request.wasMisdirected
-    segment.link.hasOwnConnection = request.isLarge
     segment.link.window = ReceiveWindow()
     segment.link.mayBeHTTP2 = !request.isLarge && segment.request.url.scheme == "https"
     segment.link.isConnected = false
@@ -157,7 +156,7 @@ final class Connections: EnginePart, TransportClient {
   func yieldLink(_ now: Duration) {
     guard now >= nextYield else { return }
     nextYield = now + ReceiveWindow.interval
-    for segment in segments.values where segment.link.hasOwnConnection {
+    for segment in segments.values {
       guard let job = engine.active[segment.job] else { continue }
       guard job.record.transferClass.isBackground else {
         // Promoted, or on a connection that a background transfer had before.

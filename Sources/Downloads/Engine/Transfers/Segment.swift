@@ -89,7 +89,5 @@ struct LinkState {
   var mayBeHTTP2 = false
   /// How often, in a row, its request came too late for the connection that it was sent on.
   var timesTooLate = 0
-  /// Alone on its connection: what is done to the socket concerns no other transfer.
-  var hasOwnConnection = false
   var window = ReceiveWindow()
 }
