@@ -30,6 +30,19 @@ import Testing
     #expect(type(of: copy) == BAURLDownload.self)
   }
 
+  @Test("the body of a request that is given as a stream", arguments: [0, 5, 20_000, 65_536, 65_537, 300_000])
+  func bodyOfStream(count: Int) throws {
+    let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 / 251) })
+    var request = URLRequest(url: try #require(URL(string: "https://e.com/a")))
+    request.httpMethod = "POST"
+    request.httpBodyStream = InputStream(data: bytes)
+    let download = BAURLDownload(
+      identifier: "name", request: request, essential: false, fileSize: 9, applicationGroupIdentifier: "group",
+      priority: .default)
+    // One byte too many, so that it is refused and nothing else is sent in its place.
+    #expect(download.record.httpBody == bytes.prefix(65_537))
+  }
+
   @Test func infoRoundTrip() throws {
     let info = BAAppExtensionInfo(restrictedDownloadSizeRemaining: 5, restrictedEssentialDownloadSizeRemaining: nil)
     let data = try NSKeyedArchiver.archivedData(withRootObject: info, requiringSecureCoding: true)

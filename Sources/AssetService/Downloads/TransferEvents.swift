@@ -197,7 +197,9 @@ final class TransferEvents {
     guard let value = downloads[app]?[unique]?.value else { return }
     let name = Printable.text(value.identifier)
     switch settlement {
-    case .finished(let size): news.logWithNext(app, "downloaded", "\(name), \(size) bytes")
+    case .finished(let size):
+      let difference = value.fileSize.map { $0 == size ? "" : ", where \($0) were declared" } ?? ""
+      news.logWithNext(app, "downloaded", "\(name), \(size) bytes\(difference)")
     case .failed(let failure): news.logWithNext(app, "failed", "\(name): \(failure.message)")
     case .cancelled: news.logWithNext(app, "cancelled", name)
     }

@@ -37,6 +37,23 @@ extension DownloadRecord {
       identifier: identifier, isEssential: essential, priority: priority.rawValue, fileSize: fileSize,
       applicationGroupIdentifier: applicationGroupIdentifier, url: request.url?.absoluteString ?? "",
       httpMethod: request.httpMethod ?? "GET", httpHeaders: request.allHTTPHeaderFields ?? [:],
-      httpBody: request.httpBody)
+      httpBody: request.httpBody ?? request.httpBodyStream.map(Self.body))
+  }
+
+  /// A host takes so many bytes of body; one more, and its refusal says so.
+  static let maxBody = 64 << 10
+
+  /// What a stream has is read when the download is made: the request may be sent days later, and again after that.
+  private static func body(of stream: InputStream) -> Data {
+    stream.open()
+    defer { stream.close() }
+    var body = Data()
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    while body.count <= maxBody {
+      let count = stream.read(&buffer, maxLength: buffer.count)
+      guard count > 0 else { break }
+      body.append(contentsOf: buffer[..<count])
+    }
+    return body.prefix(maxBody + 1)
   }
 }

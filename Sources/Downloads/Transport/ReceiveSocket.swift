@@ -8,7 +8,8 @@ enum ReceiveSocket {
     guard ol_tcp_receive_info(socket, &receive) == 0 else { return nil }
     return ReceiveWindow.Sample(
       roundTrip: .microseconds(Int64(receive.round_trip)),
-      shortestRoundTrip: .microseconds(Int64(receive.shortest_round_trip)), receivedBytes: Int64(clamping: receive.bytes))
+      shortestRoundTrip: .microseconds(Int64(receive.shortest_round_trip)),
+      receivedBytes: Int64(clamping: receive.bytes))
   }
 
   static func limit(_ socket: Int32, to bytes: Int) {
