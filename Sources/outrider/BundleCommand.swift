@@ -81,7 +81,7 @@ extension BundleCommand {
           manifestURL                https://assets.example.com/manifest.json
           appGroups                  [group.com.example.sessions]
           downloadAllowance          200MiB; before the first launch
-          essentialDownloadAllowance 20MiB; likewise, the manifest included
+          essentialDownloadAllowance 20MiB; for those, the manifest included
           allowedDomains             [assets.example.com, "*.example.net"]
           maxInstallSize             500MiB; on disk
           essentialMaxInstallSize    40MiB; on disk

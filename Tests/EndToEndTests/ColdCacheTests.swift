@@ -66,10 +66,13 @@ import Testing
     policy.read = [data]
     let clock = ContinuousClock()
     var (bare, walled) = ([Duration](), [Duration]())
+    var (bareCPU, walledCPU) = ([Double](), [Double]())
     for _ in 0..<3 {
       Self.drop(data)
       var sum: UInt64 = 0
+      let before = Self.threadSeconds
       bare.append(clock.measure { sum = touch(data, Self.touches) })
+      bareCPU.append(Self.threadSeconds - before)
       try #require(sum > 1)
       let plugin = try await host.load("\(folder)/touch.so", policy: policy)
       Self.drop(data)
@@ -79,10 +82,20 @@ import Testing
       #expect(reply.value == .unsigned(sum))
       let report = await plugin.end()
       #expect(report.outcome.kind == .returned && report.usage.peakMemoryBytes <= 8 << 20)
+      walledCPU.append(report.usage.cpuSeconds)
     }
     // One that was disturbed says nothing.
     let (best, worst) = (try #require(walled.min()), try #require(bare.max()))
     #expect(best < worst * 4, "\(walled) beside \(bare)")
+    let (least, most) = (try #require(walledCPU.min()), try #require(bareCPU.max()))
+    #expect(least < most * 4, "seconds of the processor: \(walledCPU) beside \(bareCPU)")
+  }
+
+  /// What this thread has used of the processor.
+  private static var threadSeconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
   /// A library whose constructor touches each of its pages, in an order that reading ahead doesn't help.

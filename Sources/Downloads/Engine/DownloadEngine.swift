@@ -147,17 +147,20 @@ public struct EngineClosed: Error, Sendable, CustomStringConvertible {
 
 /// The network thread.
 ///
-/// @unchecked Sendable: the engine is handed over once, to the thread that alone uses it from then on.
-private final class EngineThread: @unchecked Sendable {
-  private let engine: TransferEngine
+/// @unchecked Sendable: the engine is handed over once, to the thread that alone uses it until `run` returns.
+final class EngineThread: @unchecked Sendable {
+  let engine: TransferEngine
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
   func start() throws(SystemCallError) {
-    try Threads.detach("outrider.net") { [self] in
-      engine.run()
-      for message in engine.mailbox.close() { engine.router.handle(message) }
-      engine.closed()
-    }
+    try Threads.detach("outrider.net") { [self] in run() }
+  }
+
+  /// Until the engine is closed.
+  func run() {
+    engine.run()
+    for message in engine.mailbox.close() { engine.router.handle(message) }
+    engine.closed()
   }
 }

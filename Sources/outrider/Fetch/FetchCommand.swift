@@ -37,7 +37,7 @@ struct FetchCommand: AsyncParsableCommand {
         74   standard output didn't take the result
         75   work is left that the same command resumes, as after --max-time
         75   another command has the state folder that was named
-        130  interrupted, likewise resumable
+        130  interrupted, resumable as well
       """)
 
   @Argument(help: ArgumentHelp("What to fetch.", valueName: "URL")) var urls: [String] = []

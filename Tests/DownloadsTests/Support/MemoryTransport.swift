@@ -20,6 +20,11 @@ final class MemoryTransport: Transport {
   /// What the engine said while a transfer was paused: how long nothing would have to be done.
   let limitsWhilePaused = Mutex<[Duration]>([])
 
+  /// What the kernel says of each connection; nil: nothing.
+  let receive = Mutex<(@Sendable (_ received: Int64) -> ReceiveWindow.Sample)?>(nil)
+  /// The windows that the engine set.
+  let windows = Mutex<[Int]>([])
+
   weak var client: (any TransportClient)?
   private let bell = Bell()
   var waker: any Waker { bell }
@@ -49,8 +54,11 @@ final class MemoryTransport: Transport {
 
   func resume(_ id: TransferID) { running[id]?.isPaused = false }
   func cancel(_ id: TransferID) -> Int64 { running.removeValue(forKey: id)?.received ?? 0 }
-  func receiveSample(of id: TransferID) -> ReceiveWindow.Sample? { nil }
-  func limitWindow(of id: TransferID, to bytes: Int) {}
+  func receiveSample(of id: TransferID) -> ReceiveWindow.Sample? {
+    guard let state = running[id] else { return nil }
+    return receive.withLock { $0 }?(state.received)
+  }
+  func limitWindow(of id: TransferID, to bytes: Int) { windows.withLock { $0.append(bytes) } }
   func follow(_ options: TransportOptions) {}
   func forgetConnections() {}
 
