@@ -6,7 +6,8 @@ internal import LinuxSystem
 package enum Cause: Sendable, Equatable {
   case finished, cancelled
   case failed(TransferFailure)
-  case transferring(received: Int64, total: Int64?)
+  /// `givesWay`: others have the link, and it takes what they leave.
+  case transferring(received: Int64, total: Int64?, givesWay: Bool = false)
   case verifying(hashed: Int64, total: Int64?)
   case delivering(generation: Int)
   case challenge(origin: String, kind: String)
@@ -68,8 +69,13 @@ extension Explanation {
     case .finished: return (.finished, [:], "nothing: the file is at its place")
     case .cancelled: return (.cancelled, [:], "add it again")
     case .failed(let failure): return rendered(failure)
-    case .transferring(let received, let total):
-      return (.transferring, ["received": "\(received)", "total": text(total)], "it moves")
+    case .transferring(let received, let total, let givesWay):
+      var data = ["received": "\(received)", "total": text(total)]
+      if givesWay { data["givesWay"] = "true" }
+      return (
+        .transferring, data,
+        givesWay ? "it moves, and gives way to others on a busy link; in the foreground it doesn't" : "it moves"
+      )
     case .verifying(let hashed, let total):
       return (.verifying, ["hashed": "\(hashed)", "total": text(total)], "the digest is computed")
     case .delivering(let generation):

@@ -7,7 +7,7 @@ enum JobStanding: Equatable {
   case verifying(hashed: Int64, total: Int64?)
   case delivering(generation: Int)
   case challenged(origin: String, kind: String, since: Duration, until: Duration)
-  case transferring(received: Int64, total: Int64?)
+  case transferring(received: Int64, total: Int64?, givesWay: Bool = false)
   /// `commands`: what waits until the journal can be read.
   case commandsWait(commands: String, journal: String, isOfVolume: Bool, until: Duration?)
   case held(Held)
@@ -73,7 +73,8 @@ extension Explanation {
     case .delivering(let generation): self.init(.delivering(generation: generation))
     case .challenged(let origin, let kind, let began, let end):
       self.init(.challenge(origin: origin, kind: kind), since: since(began), endsIn: until(end))
-    case .transferring(let received, let total): self.init(.transferring(received: received, total: total))
+    case .transferring(let received, let total, let givesWay):
+      self.init(.transferring(received: received, total: total, givesWay: givesWay))
     case .commandsWait(let commands, let what, let isOfVolume, let end):
       self.init(.journal(what, isOfVolume: isOfVolume, commands: commands), endsIn: until(end))
     case .held(let held):

@@ -37,10 +37,15 @@ struct ReceiveWindow {
   private var minute: Int64 = .min
   private(set) var nextLook: Duration = .zero
   private var last: (at: Duration, bytes: Int64)?
+  /// Since when others' packets stand in the queue, so far as can be told: it is longer than this transfer would make it.
+  private var busySince: Duration?
   /// While it is slowed down: what was allowed before, and until when.
   private var slowdown: (limit: Int, until: Duration)?
 
   init() {}
+
+  /// Whether others have had the link for a while.
+  func isGivingWay(at now: Duration) -> Bool { busySince.map { now - $0 >= .seconds(3) } ?? false }
 
   /// Takes a sample and says which limit to set. One that stays is set again: where the kernel finds that its buffer is too
   /// small, it widens that, and the window with it (tcp_rcv_space_adjust). With no limit any more, `maxBytes` is to be set.
@@ -68,6 +73,7 @@ struct ReceiveWindow {
     let queue = (sample.roundTrip - base).inSeconds
     let target = Self.target.inSeconds
     let spare = (target - queue) / target
+    busySince = limit != nil && spare < -0.5 ? busySince ?? now : nil
     if limit == nil, spare >= 0 { return nil }
     let underWay = rate * sample.roundTrip.inSeconds
     let old = Double(limit ?? Self.maxBytes)

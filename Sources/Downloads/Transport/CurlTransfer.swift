@@ -10,8 +10,6 @@ final class CurlTransfer {
   let handle: CurlHandle
   var easy: UnsafeMutableRawPointer { handle.easy }
   var isCancelled = false
-  /// Its connection's window was narrowed.
-  var hasLimitedWindow = false
 
   private let request: TransportRequest
   /// libcurl copies it when the transfer begins; it isn't read again as a text.
@@ -203,7 +201,15 @@ final class CurlTransfer {
   }
 
   /// Of a connection that brings its body and nothing else: what is done to it concerns no other transfer.
-  var ownSocket: Int32? { verdict == .take && !reader.isHTTP2 ? use.socket : nil }
+  var ownSocket: Int32? {
+    verdict == .take && !reader.isHTTP2 ? use.socket : nil
+  }
+
+  func limitWindow(to bytes: Int) {
+    guard let socket = ownSocket else { return }
+    use.hasLimitedWindow = bytes < ReceiveWindow.maxBytes
+    ReceiveSocket.limit(socket, to: bytes)
+  }
 
   /// Of the connection that libcurl keeps after the transfer.
   var keptConnection: Int32? {

@@ -78,11 +78,7 @@ final class CurlTransport: Transport {
     transfers[id]?.ownSocket.flatMap { ReceiveSocket.sample($0) }
   }
 
-  func limitWindow(of id: TransferID, to bytes: Int) {
-    guard let transfer = transfers[id], let socket = transfer.ownSocket else { return }
-    transfer.hasLimitedWindow = bytes < ReceiveWindow.maxBytes
-    ReceiveSocket.limit(socket, to: bytes)
-  }
+  func limitWindow(of id: TransferID, to bytes: Int) { transfers[id]?.limitWindow(to: bytes) }
 
   func poll(atMost limit: () -> Duration) {
     var running: Int32 = 0
@@ -119,7 +115,7 @@ final class CurlTransport: Transport {
     guard let socket = transfer.keptConnection else { return }
     if let ends = transfer.use.ends { kept.keep(socket, between: ends) }
     // The next transfer may be in a hurry.
-    if transfer.hasLimitedWindow { ReceiveSocket.limit(socket, to: ReceiveWindow.maxBytes) }
+    if transfer.use.hasLimitedWindow { ReceiveSocket.limit(socket, to: ReceiveWindow.maxBytes) }
   }
 
   func follow(_ options: TransportOptions) {

@@ -50,6 +50,8 @@ struct ConnectionUse {
   private var opened: [Int32] = []
   /// Something lay there that nobody had asked for.
   var isSpoilt = false
+  /// Its window was narrowed.
+  var hasLimitedWindow = false
 
   init(kept: KeptSockets) { self.kept = kept }
 

@@ -14,6 +14,10 @@ import Testing
     (.finished, .finished, [:]), (.cancelled, .cancelled, [:]),
     (.failed(TransferFailure(.gone, status: 410, detail: "x")), .gone, ["detail": "x", "status": "410"]),
     (.transferring(received: 5, total: nil), .transferring, ["received": "5", "total": "unknown"]),
+    (
+      .transferring(received: 5, total: 9, givesWay: true), .transferring,
+      ["received": "5", "total": "9", "givesWay": "true"]
+    ),
     (.verifying(hashed: 5, total: 9), .verifying, ["hashed": "5", "total": "9"]),
     (.delivering(generation: 2), .delivering, ["generation": "2"]),
     (.challenge(origin: "https://a", kind: "basic"), .challenge, ["origin": "https://a", "kind": "basic"]),

@@ -44,6 +44,7 @@ import Testing
       (.verifying(hashed: 1, total: 2), .verifying, nil, nil, []),
       (.delivering(generation: 1), .delivering, nil, nil, []),
       (.transferring(received: 1, total: nil), .transferring, nil, nil, []),
+      (.transferring(received: 1, total: 2, givesWay: true), .transferring, nil, nil, []),
       (.beingRead, .queued, nil, nil, []),
       (
         .challenged(origin: "https://a.test", kind: "basic", since: .seconds(940), until: .seconds(1060)), .challenge,

@@ -71,10 +71,13 @@ import Testing
     now += .seconds(1)
     _ = run(&window, &link, seconds: 20, others: 0, from: &now)
     // A transfer in the foreground fills 250 ms of queue.
+    #expect(!window.isGivingWay(at: now), "it is alone")
     let beside = run(&window, &link, seconds: 20, others: 1_250_000 * 0.25, from: &now)
+    #expect(window.isGivingWay(at: now))
     #expect(window.limit == ReceiveWindow.minBytes, "down to the least: \(beside)")
     let after = run(&window, &link, seconds: 30, others: 0, from: &now)
     #expect(after.rate > 1_000_000, "\(after)")
+    #expect(!window.isGivingWay(at: now))
   }
 
   /// Its own queue isn't taken for the route, however long it lasts.
@@ -89,6 +92,7 @@ import Testing
     var longest = 0.0
     for _ in 0..<(3 * 60) {
       longest = max(longest, run(&window, &link, seconds: 59, others: 0, from: &now).queue)
+      #expect(!window.isGivingWay(at: now))
     }
     #expect(longest <= 0.075, "\(longest)")
     let rate = (link.received - start) / now.inSeconds

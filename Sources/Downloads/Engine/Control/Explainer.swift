@@ -64,7 +64,10 @@ final class Explainer: EnginePart {
           origin: question.challenge.origin, kind: question.challenge.kind.name,
           since: question.until - engine.options.challengeTimeout, until: question.until)
       }
-      return .transferring(received: job.arrivedBytes, total: job.total)
+      let now = clock.boot
+      return .transferring(
+        received: job.arrivedBytes, total: job.total,
+        givesWay: job.segments.contains { $0.link.window.isGivingWay(at: now) })
     }
   }
 

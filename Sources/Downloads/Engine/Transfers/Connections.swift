@@ -170,6 +170,10 @@ final class Connections: EnginePart, TransportClient {
         let limit = segment.link.window.look(sample, at: now)
       else { continue }
       transport.limitWindow(of: segment.transfer, to: limit)
+      if segment.link.window.isGivingWay(at: now), !segment.link.isKnownToGiveWay {
+        segment.link.isKnownToGiveWay = true
+        events.send(.note(job.id, "the link is busy: it gives way to others, as long as it is in the background"))
+      }
     }
   }
 }

@@ -90,4 +90,6 @@ struct LinkState {
   /// How often, in a row, its request came too late for the connection that it was sent on.
   var timesTooLate = 0
   var window = ReceiveWindow()
+  /// Whether it was said that it is slow for the sake of others.
+  var isKnownToGiveWay = false
 }
