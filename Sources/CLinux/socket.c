@@ -196,5 +196,6 @@ int ol_tcp_receive_info(int socket, struct ol_tcp_receive *receive) {
     receive->round_trip = info.info.tcpi_rcv_rtt;
     receive->shortest_round_trip = info.min_rtt;
     receive->bytes = info.bytes_received;
+    receive->segment_bytes = info.info.tcpi_advmss;
     return 0;
 }

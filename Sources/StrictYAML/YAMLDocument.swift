@@ -30,7 +30,7 @@ package struct YAMLDocument {
       let parser = try Parser(yaml: text, encoding: .utf8)
       self.parser = parser
       guard let root = try parser.singleRoot() else {
-        throw refusal(1, 1, "the file is empty; \(noun) needs 'version: 1'")
+        throw refusal(1, 1, "the file is empty; \(noun) begins with its version, as 'version: 1'")
       }
       self.root = root
       if let anchored = Self.firstAnchored(root) {

@@ -64,7 +64,8 @@ struct BenchCommand: AsyncParsableCommand {
 
   /// Comes back before the command is left, which nothing that is deferred would see.
   private func measure() async throws -> BenchmarkResult {
-    let library = `extension` ?? ""
+    let named = `extension` ?? ""
+    let library = named.isEmpty || what == .neighbours ? named : LibraryPath.of(named)
     if what != .neighbours, !library.isEmpty { _ = try PluginImage(opening: library) }
     let own = try manifest == nil ? Benchmark.smallManifest() : nil
     // At an interrupt this thread may remove it, too: neither stops where the other has removed something first.

@@ -185,10 +185,7 @@ struct ExploreCommand: AsyncParsableCommand {
     }
   }
 
-  /// The library as every command finds it.
-  private var path: String {
-    library.hasSlash || PluginImage.isFoundByLoader(library) ? library : "./\(library)"
-  }
+  private var path: String { LibraryPath.of(library) }
 
   private static func words(_ words: [String]) -> String {
     words.map(ShellWord.quoted).joined(separator: " ")

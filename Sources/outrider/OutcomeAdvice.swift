@@ -29,7 +29,7 @@ enum OutcomeAdvice {
         ? report.plugin.map { "'outrider inspect \(Printable.text($0.path, limit: 200))' says what kind of file it is" }
         : "it is found beside the library that was linked with -Wl,-rpath,'$ORIGIN', and where the system's loader looks"
     case .entryPointMissing:
-      report.plugin.map { "'outrider explore \(Printable.text($0.path, limit: 200))' lists what it has" }
+      report.plugin.map { "'outrider inspect \(Printable.text($0.path, limit: 200))' lists what it has" }
     default: nil
     }
   }

@@ -53,6 +53,7 @@ struct Outrider: AsyncParsableCommand {
     {
       return command
     }
+    if let objection = CommandNames(of: Self.self).objection(to: Array(arguments)) { throw ValidationError(objection) }
     return try parseAsRoot()
   }
 

@@ -27,7 +27,7 @@ struct RunCommand: AsyncParsableCommand {
     abstract: "Wakes an extension: hands it a content request and shows the downloads that it asks for.",
     usage: "outrider run [<options>] <extension> --request <name> --manifest <file>",
     discussion: """
-      EXTENSION is a .so or an .appex folder. Until a service is there to do it, this plays its part: exclusive control \
+      EXTENSION is a .so or an .appex folder. This plays the service's part, for one wake by hand: exclusive control \
       is granted, what the extension schedules is listed. The downloads that it answers are current until --finished or \
       --failed names them, which take no others; nothing is transferred. The first 64 that are rejected are then handed \
       to its function for failed downloads, with the BAErrorDomain code, if it has one. Last it is told that it is about \

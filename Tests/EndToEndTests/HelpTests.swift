@@ -55,6 +55,30 @@ import Testing
     #expect(without.output.isEmpty && without.status == (isCall ? 64 : status), "\(without)")
   }
 
+  @Test(
+    "a misspelt command is named, with the one that was meant",
+    arguments: [
+      (["feth", "https://example.com/"], "'feth' isn't a command; did you mean 'fetch'?"),
+      (["dcotor"], "'dcotor' isn't a command; did you mean 'doctor'?"),
+      (["polcy", "check", "x"], "'polcy' isn't a command; did you mean 'policy'?"),
+      (["policy", "chek", "x"], "'policy chek' isn't a command; did you mean 'policy check'?"),
+      (["help", "polcy"], "'polcy' isn't a command; did you mean 'policy'?"),
+      (["help", "policy", "recrod"], "'policy recrod' isn't a command; did you mean 'policy record'?"),
+      (["downloads", "promot", "x"], "'downloads promot' isn't a command; did you mean 'downloads promote'?"),
+      (["nonsense"], "'nonsense' isn't a command; 'outrider --help' lists them"),
+      (["policy", "nonsense"], "'policy nonsense' isn't a command; 'outrider policy --help' lists them"),
+    ])
+  func misspelt(arguments: [String], message: String) throws {
+    let end = try Workspace.run(arguments)
+    #expect(end.status == 64 && end.output.isEmpty && end.errors.contains(message), "\(end)")
+  }
+
+  @Test(arguments: [["help"], ["help", "fetch"], ["help", "policy", "record"], ["policy", "--help"]])
+  func helpOfCommands(arguments: [String]) throws {
+    let end = try Workspace.run(arguments)
+    #expect(end.status == 0 && end.output.contains("USAGE: outrider"), "\(end)")
+  }
+
   @Test func aReportIsTheOnlyObject() throws {
     let end = try Workspace.run(["inspect", "/etc/hostname", "--json"])
     let object = try #require(try JSONSerialization.jsonObject(with: Data(end.output.utf8)) as? [String: Any])

@@ -54,6 +54,8 @@ struct ol_tcp_receive {
     uint32_t shortest_round_trip;
     /* Since the connection began. */
     uint64_t bytes;
+    /* That a segment may have, as the peer was told. */
+    uint32_t segment_bytes;
 };
 int ol_tcp_receive_info(int socket, struct ol_tcp_receive *_Nonnull receive);
 

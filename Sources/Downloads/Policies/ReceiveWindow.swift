@@ -17,11 +17,13 @@ struct ReceiveWindow {
     var shortestRoundTrip: Duration = .zero
     /// Since the connection began.
     var receivedBytes: Int64
+    /// That a segment may have: on loopback 64 KiB.
+    var segmentBytes = 1460
   }
 
   /// Delay that a queue may have because of us (LEDBAT++ takes 60 ms, RFC 6817 at most 100).
   static let target: Duration = .milliseconds(60)
-  /// Two segments of an Ethernet: less would stop the transfer.
+  /// Two segments of an Ethernet: with less than that the peer waits for a timer before each.
   static let minBytes = 2 * 1460
   /// From here on there is no limit but the kernel's own.
   static let maxBytes = 16 << 20
@@ -60,16 +62,19 @@ struct ReceiveWindow {
     let shortest = minima.isEmpty && sample.shortestRoundTrip > .zero ? sample.shortestRoundTrip : .seconds(3600)
     remember(min(sample.roundTrip, shortest), at: now)
     guard let before, now > before.at, let base = minima.min() else { return limit }
+    // A server that sends in bursts: what the kernel knows is of the last one.
+    guard sample.receivedBytes > before.bytes else { return limit }
+    let least = max(Self.minBytes, 2 * sample.segmentBytes)
     if let slowed = slowdown {
       if now >= slowed.until { (limit, slowdown) = (slowed.limit, nil) }
       return limit
     }
     if isNewMinute, let limit, let emptiest, emptiest > base + Self.target / 4 {
       slowdown = (limit, now + max(.seconds(1), sample.roundTrip * 8))
-      self.limit = Self.minBytes
-      return self.limit
+      self.limit = least
+      return least
     }
-    let rate = Double(max(0, sample.receivedBytes - before.bytes)) / (now - before.at).inSeconds
+    let rate = Double(sample.receivedBytes - before.bytes) / (now - before.at).inSeconds
     let queue = (sample.roundTrip - base).inSeconds
     let target = Self.target.inSeconds
     let spare = (target - queue) / target
@@ -80,7 +85,7 @@ struct ReceiveWindow {
     // A window that isn't used up says nothing about room for a wider one.
     if spare > 0, underWay < old / 2 { return limit }
     let wanted = spare >= 0 ? old * (1 + 0.25 * spare) : min(old, rate * (base.inSeconds + target))
-    let new = max(Self.minBytes, Int(min(wanted, Double(Self.maxBytes))))
+    let new = max(least, Int(min(wanted, Double(Self.maxBytes))))
     limit = new >= Self.maxBytes ? nil : new
     return new
   }

@@ -9,7 +9,7 @@ enum ReceiveSocket {
     return ReceiveWindow.Sample(
       roundTrip: .microseconds(Int64(receive.round_trip)),
       shortestRoundTrip: .microseconds(Int64(receive.shortest_round_trip)),
-      receivedBytes: Int64(clamping: receive.bytes))
+      receivedBytes: Int64(clamping: receive.bytes), segmentBytes: Int(receive.segment_bytes))
   }
 
   static func limit(_ socket: Int32, to bytes: Int) {

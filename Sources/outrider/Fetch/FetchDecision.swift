@@ -173,11 +173,11 @@ extension FetchDecision.Facts {
   fileprivate var whyOccupied: String {
     let shown = Printable.text(path)
     if let why = difference {
-      return "\(shown) \(why), and nothing is ever replaced; remove it, or fetch it with --force"
+      return "\(shown) \(why); remove it, or replace it with --force"
     }
     if mode == .ifChanged {
-      return "\(shown) is there already, and its version isn't known; --force fetches it in any case"
+      return "\(shown) is there already, and isn't known to be what was fetched; --force replaces it"
     }
-    return "\(shown) is there already, and nothing is ever replaced; remove it, choose --to, or fetch it with --force"
+    return "\(shown) is there already; remove it, choose --to, or replace it with --force"
   }
 }

@@ -113,7 +113,7 @@ struct UninstallCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "uninstall", abstract: "Removes an app with its downloads, settings and groups.",
     discussion: """
-      A group that another app has as well stays, with its files. An app that runs isn't ended:
+      A group that another app has as well stays, with its files. An app that runs isn't ended: \
       quit it before.
 
       EXAMPLE

@@ -46,6 +46,10 @@ enum ServiceWords {
 
   /// Why a download doesn't move: the code, what it is about, what ends it.
   static func waiting(_ waiting: DownloadSummary.Waiting) -> String {
+    if waiting.code == "retrying" {
+      let about = [waiting.data["attempt"], waiting.data["lastError"]].compactMap { $0 }.joined(separator: "; ")
+      return "another attempt\(about.isEmpty ? "" : " (\(about))"): \(waiting.remedy)"
+    }
     let data = waiting.data.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
     let about = data.isEmpty ? "" : " (\(data))"
     return "\(waiting.code)\(about)\(waiting.remedy.isEmpty ? "" : ": \(waiting.remedy)")"

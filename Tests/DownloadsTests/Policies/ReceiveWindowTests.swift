@@ -109,6 +109,28 @@ import Testing
     #expect(window.look(.init(roundTrip: .milliseconds(20), receivedBytes: 1_000_000), at: .seconds(2)) == first)
   }
 
+  /// It sends what its limit allows for a second and waits: the first packet of each burst seems to have been long under way.
+  @Test("a server that sends in bursts isn't slowed down", arguments: [1460, 65_483], [100, 300, 1000])
+  func bursts(segment: Int, period: Int) {
+    var window = ReceiveWindow()
+    let rate = 300_000.0
+    var received = 0.0
+    for look in 1...600 {
+      let now = Duration.milliseconds(look * 200)
+      // Of the bursts until now, the last one.
+      let bursts = Double(look * 200 / period)
+      received = bursts * rate * Double(period) / 1000
+      _ = window.look(
+        .init(
+          roundTrip: .milliseconds(period / 4), shortestRoundTrip: .milliseconds(1), receivedBytes: Int64(received),
+          segmentBytes: segment), at: now)
+      // What may be sent in a true round trip, and then in a second.
+      if let limit = window.limit {
+        #expect(limit >= 2 * segment && Double(limit) / 0.001 >= rate * 4, "\(limit) after \(look) looks")
+      }
+    }
+  }
+
   @Test func sayNothingWithoutAQueue() {
     var window = ReceiveWindow()
     for second in 0..<100 {
