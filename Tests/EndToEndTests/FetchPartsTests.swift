@@ -58,18 +58,28 @@ import Testing
   }
 
   @Test func authoritiesAreCertificates() {
-    #expect(FetchOptions.holdsCertificate("x\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
-    #expect(
-      FetchOptions.holdsCertificate("-----BEGIN TRUSTED CERTIFICATE-----\nMIIB\n-----END TRUSTED CERTIFICATE-----"))
-    #expect(FetchOptions.holdsCertificate("-----BEGIN CERTIFICATE-----\r\nMIIB\r\n-----END CERTIFICATE-----\r\n"))
-    #expect(
-      FetchOptions.holdsCertificate(
-        "-----BEGIN CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"))
+    func block(_ label: String, _ content: String = "MAMCAQE=", end: String = "\n") -> String {
+      "-----BEGIN \(label)-----\(end)\(content)\(end)-----END \(label)-----\(end)"
+    }
+    let good = block("CERTIFICATE")
     for text in [
-      "", "MIIB", "-----BEGIN CERTIFICATE-----\nMIIB\n-----BEGIN X-----\n-----END CERTIFICATE-----",
-      "-----BEGIN CERTIFICATE-----\nhello\n-----END CERTIFICATE-----", "-----BEGIN CERTIFICATE-----",
+      "x\n\(good)y\n", good + good, block("TRUSTED CERTIFICATE"), block("TRUSTED CERTIFICATE", "MAMCAQEF"),
+      block("X509 CERTIFICATE"), block("CERTIFICATE", end: "\r\n"), block("CERTIFICATE", "MAMC\nAQE=", end: " \n"),
+      block("X509 CRL", "AAAA") + good, String(good.dropLast()),
     ] {
-      #expect(!FetchOptions.holdsCertificate(text), "\(text)")
+      #expect(AuthorityText(text) == .certificates, "\(text)")
+    }
+    for text in ["", "MIIB", block("X509 CRL"), "-----BEGIN CERTIFICATE"] {
+      #expect(AuthorityText(text) == .none, "\(text)")
+    }
+    for text in [
+      block("CERTIFICATE", "AAAA"), block("CERTIFICATE", "hello"), block("CERTIFICATE", "MAMCAQEF"),
+      block("CERTIFICATE", "MAMC"), block("CERTIFICATE", "MAMC!AQE="), block("CERTIFICATE", ""),
+      "-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END X-----\n",
+      "-----BEGIN CERTIFICATE-----\n\(good)",
+    ] {
+      #expect(AuthorityText("a\n" + text) == .damaged(line: 2), "\(text)")
+      #expect(AuthorityText(good + text + good) == .damaged(line: 4), "\(text)")
     }
   }
 

@@ -382,8 +382,8 @@ final class CurlTransfer {
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ISSUER_ERROR,
       CURLE_SSL_INVALIDCERTSTATUS:
       .untrusted(.other)
-    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
-      CURLE_USE_SSL_FAILED:
+    case CURLE_SSL_CACERT_BADFILE: .untrusted(.unreadableAuthorities)
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_USE_SSL_FAILED:
       .tls
     case CURLE_HTTP2: .http2(isEnhanceYourCalm(message) ? .enhanceYourCalm : .connection)
     case CURLE_HTTP2_STREAM: .http2(isEnhanceYourCalm(message) ? .enhanceYourCalm : .stream)

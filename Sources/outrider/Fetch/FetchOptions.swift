@@ -118,36 +118,16 @@ enum FetchOptions {
     guard let identity = try? Files.identity(of: path), identity.isRegularFile else {
       throw Failure(66, "\(place): isn't a file that can be read")
     }
-    // Where the first one is will do: a system's file has hundreds, and is looked at by every command.
-    for limit in [16 << 10, 16 << 20] {
-      guard let text = try? Files.text(of: path, limit: limit) else {
-        throw Failure(66, "\(place): isn't a file that can be read")
-      }
-      if holdsCertificate(text) { return path }
+    guard let text = try? Files.text(of: path, limit: longestAuthorities) else {
+      throw Failure(66, "\(place): isn't a file that can be read")
     }
-    throw Failure(66, "\(place): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
+    switch AuthorityText(text) {
+    case .certificates: return path
+    case .none: throw Failure(66, "\(place): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
+    case .damaged(let line):
+      throw Failure(66, "\(place): the block that begins in line \(line) is no certificate; remove it, or mend it")
+    }
   }
 
-  /// Whether a block of textual encoding (RFC 7468) begins as certificates do, with a DER sequence.
-  static func holdsCertificate(_ text: String) -> Bool {
-    var content: [UInt8]?
-    var rest = text.utf8[...]
-    // Without the library's search, which takes as long to be made ready as a small file's whole request.
-    while !rest.isEmpty {
-      let line = rest.prefix { $0 != UInt8(ascii: "\n") }
-      rest = rest[line.endIndex...].dropFirst()
-      let marks = line.starts(with: "-----".utf8)
-      let end = line.reversed().drop { $0 <= UInt8(ascii: " ") }
-      if line.starts(with: "-----BEGIN ".utf8), end.starts(with: "CERTIFICATE-----".utf8.reversed()) {
-        content = []
-      } else if marks, let block = content {
-        let encoded = Data(base64Encoded: Data(block), options: .ignoreUnknownCharacters)
-        if line.starts(with: "-----END ".utf8), encoded?.first == 0x30 { return true }
-        content = nil
-      } else {
-        content?.append(contentsOf: line)
-      }
-    }
-    return false
-  }
+  private static let longestAuthorities = 16 << 20
 }
