@@ -30,30 +30,36 @@ import Testing
   }
 
   @Test func proxiesAreCheckedBeforeAnythingElse() throws {
-    #expect(try FetchOptions.proxy([:]) == nil)
-    #expect(try FetchOptions.proxy(["https_proxy": "", "ALL_PROXY": "proxy:3128"])?.url == "proxy:3128")
-    #expect(try FetchOptions.proxy(["HTTPS_PROXY": "socks5h://me:x@proxy"])?.url == "socks5h://me:x@proxy")
+    #expect(try FetchOptions.proxies([:]) == FetchOptions.Proxies())
+    #expect(try FetchOptions.proxies(["https_proxy": "", "ALL_PROXY": "proxy:3128"]).secure == "proxy:3128")
+    #expect(try FetchOptions.proxies(["HTTPS_PROXY": "socks5h://me:x@proxy"]).secure == "socks5h://me:x@proxy")
     for value in ["garbage://secret@x", "http://x:99999", "http://", "a b", "http://:80"] {
-      let failure = #expect(throws: Failure.self, "\(value)") { try FetchOptions.proxy(["all_proxy": value]) }
-      #expect(failure?.status == 64 && failure?.message.contains("all_proxy") == true)
-      #expect(failure?.message.contains("secret") == false)
+      for schemes in [["http"], ["https"], ["http", "https"]] as [Set<String>] {
+        let failure = #expect(throws: Failure.self, "\(value)") {
+          try FetchOptions.proxies(["all_proxy": value], schemes: schemes)
+        }
+        #expect(failure?.status == 64 && failure?.message.contains("all_proxy") == true)
+        #expect(failure?.message.contains("secret") == false)
+      }
     }
   }
 
   @Test func eachSchemeHasItsProxy() throws {
-    typealias Proxy = FetchOptions.Proxy
-    func proxy(_ schemes: Set<String>, _ environment: [String: String]) throws -> Proxy? {
-      try FetchOptions.proxy(environment, schemes: schemes)
+    typealias Proxies = FetchOptions.Proxies
+    func proxies(_ schemes: Set<String>, _ environment: [String: String]) throws -> Proxies {
+      try FetchOptions.proxies(environment, schemes: schemes)
     }
     let both = ["https_proxy": "https-one", "http_proxy": "http-one"]
-    #expect(try proxy(["https"], both) == Proxy(url: "https-one"))
-    #expect(try proxy(["http"], both) == Proxy(url: "http-one"))
-    #expect(try proxy(["http", "https"], both) == Proxy(url: "https-one", sparesLoopback: true))
-    #expect(try proxy(["http"], ["https_proxy": "x"]) == Proxy(url: "x", sparesLoopback: true), "redirects need it")
-    #expect(try proxy(["http", "https"], ["http_proxy": "x"]) == nil)
-    #expect(try proxy(["https"], ["http_proxy": "garbage://x"]) == nil)
-    #expect(try proxy(["http"], ["HTTP_PROXY": "x"]) == nil)
-    #expect(try proxy(["http", "https"], ["all_proxy": "x"]) == Proxy(url: "x"))
+    #expect(try proxies(["https"], both) == Proxies(secure: "https-one"))
+    #expect(try proxies(["http"], both) == Proxies(secure: "https-one", plain: "http-one"))
+    #expect(try proxies(["http", "https"], both) == Proxies(secure: "https-one", plain: "http-one"))
+    #expect(try proxies(["http"], ["https_proxy": "x"]) == Proxies(secure: "x"), "redirects need it")
+    #expect(try proxies(["http", "https"], ["http_proxy": "x"]) == Proxies(plain: "x"))
+    #expect(try proxies(["https"], ["http_proxy": "garbage://x"]) == Proxies())
+    #expect(try proxies(["http"], ["HTTP_PROXY": "x"]) == Proxies())
+    #expect(try proxies(["http", "https"], ["all_proxy": "x"]) == Proxies(secure: "x", plain: "x"))
+    let unusable = try proxies(["http"], ["https_proxy": "garbage://me:secret@x", "http_proxy": "y"])
+    #expect(unusable.plain == "y" && unusable.secure?.contains(".invalid") == true, "no redirect goes without")
     #expect(FetchOptions.hasCredential("me:x@proxy:1") && !FetchOptions.hasCredential("http://proxy:1"))
   }
 
