@@ -22,6 +22,15 @@ import Testing
       try entries("https://a/x y").map(\.url) == ["https://a/x y"], "blanks within are for the URL's parser to check")
   }
 
+  @Test(
+    "a list that isn't text is refused, wherever its NUL bytes are", arguments: ["\0", "\0https://a/2", "# \0", "a\0"])
+  func aListWithZeros(line: String) {
+    let failure = #expect(throws: Failure.self) {
+      try FetchList.entries(in: Data("https://a/1\n\(line)\n".utf8), of: "list")
+    }
+    #expect(failure?.status == 64 && failure?.message.contains("list, line 2: has a NUL byte") == true)
+  }
+
   @Test func theStateFolderIsWhereTheEnvironmentSays() {
     #expect(FetchState.base(["XDG_STATE_HOME": "/x", "HOME": "/h"], accountHome: "/a") == "/x")
     #expect(FetchState.base(["XDG_STATE_HOME": "x", "HOME": "/h"], accountHome: "/a") == "/h/.local/state")
