@@ -15,6 +15,7 @@ import Testing
       .refusedAddress(host: "a", address: nil, reason: "an unknown address"),
       .addressLiteral(address: "1.2.3.4", redirectedBy: nil),
       .addressLiteral(address: "1.2.3.4", redirectedBy: "https://b/"),
+      .proxy(why: "the proxy p:1: it's gone"),
       .unlistedHost(why: "a isn't among the allowed domains (b); add it to the list"),
       .credential(CredentialDemand(nil, by: "the proxy p:1", isProxy: true, .unanswered)),
     ]

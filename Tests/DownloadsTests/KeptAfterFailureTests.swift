@@ -83,6 +83,124 @@ import Testing
     #expect(bench.harness.staged.isEmpty)
   }
 
+  enum Obstacle: CaseIterable {
+    case credential, plainRedirect, circle, trust, proxyCredential
+  }
+
+  @Test(
+    "what fails before the origin says anything of the file leaves what is there, where only its date identifies it, too",
+    arguments: Obstacle.allCases)
+  func beforeTheOriginAnswers(obstacle: Obstacle) async throws {
+    let stranger = try Origin { $0.tls = TLSOptions(Authority.shared.authority) }
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.handler = { _, nth in
+        guard obstacle == .proxyCredential, nth == 2 else { return nil }
+        return .with {
+          $0.status = 407
+          $0.setHeaders = [HeaderField("Proxy-Authenticate", "Basic realm=\"x\"")]
+        }
+      }
+    }
+    defer {
+      stranger.stop()
+      proxy.stop()
+    }
+    let (elsewhere, address) = (stranger.url(Trial.path), proxy.url)
+    let bench = try Bench(
+      options: { if obstacle == .proxyCredential { $0.transport.proxy = address } },
+      reply: { _, nth in
+        .with {
+          $0.removedHeaders = ["Repr-Digest", "ETag"]
+          if nth == 1 { $0.ending = .init(.close, after: .byte(2 << 20)) }
+          guard nth == 2 else { return }
+          switch obstacle {
+          case .credential:
+            $0.status = 401
+            $0.setHeaders = [HeaderField("WWW-Authenticate", "Basic realm=\"x\"")]
+          case .plainRedirect: $0.redirect = .to("http://portal.example/login")
+          case .circle: $0.redirect = .to(Trial.path)
+          case .trust: $0.redirect = .to(elsewhere)
+          case .proxyCredential: break
+          }
+        }
+      })
+    var events = bench.harness.engine.events
+    let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+    let first = try await bench.harness.end(of: id, in: events)
+    let reason: TransferFailure.Reason =
+      switch obstacle {
+      case .credential, .proxyCredential: .challenge
+      case .plainRedirect: .notAllowed
+      case .circle: .refused
+      case .trust: .trust
+      }
+    #expect(first.reason == reason && first.failure?.keptBytes == 2 << 20, "\(first)")
+    #expect(first.failure?.detail.hasSuffix("are kept, and the same download goes on from them") == true, "\(first)")
+    #expect(bench.harness.staged.count == 1)
+    #expect(try bench.store.job(id)?.durableBytes == 2 << 20)
+    events = bench.harness.engine.events
+    let next = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+    let second = try await bench.harness.end(of: next, in: events)
+    #expect(second.isFinished && bench.harness.contents() == Trial.bytes, "\(second)")
+    #expect(bench.origin.requests.last?.header("Range") != nil)
+    try await bench.close()
+    #expect(bench.harness.staged.isEmpty)
+  }
+
+  enum Answer: CaseIterable {
+    case gone, forbidden, malformed, tooLarge
+
+    var reply: Reply {
+      switch self {
+      case .gone: .status(410)
+      case .forbidden: .status(403)
+      case .malformed: .raw("HTTP/1.1 200 OK\r\nno name: x\r\n\r\n", ending: .close)
+      case .tooLarge:
+        .with { $0.setHeaders = (0..<9).map { HeaderField("X-\($0)", String(repeating: "x", count: 9000)) } }
+      }
+    }
+  }
+
+  @Test(
+    "where bytes are given up the message says so, and the journal knows of none of them",
+    arguments: Answer.allCases, [true, false])
+  func givenUp(answer: Answer, hasTag: Bool) async throws {
+    let bench = try Self.bench(1, removing: ["Repr-Digest"] + (hasTag ? [] : ["ETag"])) { answer.reply }
+    let events = bench.harness.engine.events
+    let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+    let end = try await bench.harness.end(of: id, in: events)
+    let what = hasTag ? "are kept, and " : "were there are given up, as nothing tells which version they are of"
+    #expect(end.failure?.detail.contains("; the 2097152 bytes that ") == true, "\(end)")
+    #expect(end.failure?.detail.contains(what) == true, "\(end)")
+    #expect(bench.harness.staged.count == (hasTag ? 1 : 0))
+    let record = try #require(try bench.store.job(id))
+    #expect(record.durableBytes == (hasTag ? 2 << 20 : 0) && (record.partial != nil) == hasTag)
+    try await bench.close()
+  }
+
+  @Test("what is cancelled is in the journal without a byte", arguments: [true, false])
+  func cancelledRecord(isRunning: Bool) async throws {
+    let bench = try Bench(
+      clock: TestClock(jumpsWhenIdle: false),
+      reply: { _, _ in .with { $0.ending = .init(isRunning ? .silence : .close, after: .byte(2 << 20)) } })
+    let events = bench.harness.engine.events
+    let id = try #require(try await bench.harness.engine.add([bench.specification()])[0].job)
+    if isRunning {
+      while await bench.harness.engine.progress(of: id)?.received ?? 0 < 2 << 20 { await Task.yield() }
+    } else {
+      for await event in events {
+        if case .waiting(id, _) = event { break }
+      }
+      #expect(try bench.store.job(id)?.durableBytes == 2 << 20)
+    }
+    bench.harness.engine.cancel(id)
+    try await until { try bench.store.job(id)?.state == .cancelled }
+    #expect(try bench.store.job(id)?.partial == nil)
+    try await bench.close()
+    #expect(bench.harness.staged.isEmpty)
+  }
+
   @Test(
     "F-04 parts that bring next to nothing come to no end, and what is there stays", arguments: [1, 65_536, 65_537])
   func trickle(count: Int) async throws {

@@ -41,4 +41,13 @@ import Testing
   func refuses(text: String) {
     #expect(throws: ParsedURL.Failure.self) { try ParsedURL(text) }
   }
+
+  @Test(
+    "a URL without a host isn't read as one with the path's first part for it",
+    arguments: ["http:///x", "https:///x", "HTTPS:////x", "http:/x", "https:/", "http:///"])
+  func withoutHost(text: String) throws {
+    #expect(throws: ParsedURL.Failure.malformed("it names no host")) { try ParsedURL(text) }
+    let base = try ParsedURL("https://a.example/")
+    #expect(throws: ParsedURL.Failure.self) { try ParsedURL(text, relativeTo: base) }
+  }
 }

@@ -120,6 +120,14 @@ import Testing
     #expect(told.hasPrefix("\(Self.origin) asks for a credential (basic); the 5 bytes "), "\(told)")
   }
 
+  @Test("what is given up is said before the advice, whatever the cause", arguments: rows.indices)
+  func givenUp(row: Int) {
+    let (cause, advice, expected) = Self.rows[row]
+    let told = advice.detail(of: TransferFailure(.refused, cause: cause).losing(5, as: nil))
+    #expect(told.contains("; the 5 bytes that were there are given up"), "\(told)")
+    #expect(told.replacing("; the 5 bytes that were there are given up", with: "") == expected)
+  }
+
   @Test("a row of an older journal has a sentence only, whatever that says", arguments: rows.indices)
   func olderRows(row: Int) {
     let (cause, advice, _) = Self.rows[row]

@@ -22,6 +22,15 @@ import Testing
       try entries("https://a/x y").map(\.url) == ["https://a/x y"], "blanks within are for the URL's parser to check")
   }
 
+  @Test(
+    "a list that isn't text is refused, wherever its NUL bytes are", arguments: ["\0", "\0https://a/2", "# \0", "a\0"])
+  func aListWithZeros(line: String) {
+    let failure = #expect(throws: Failure.self) {
+      try FetchList.entries(in: Data("https://a/1\n\(line)\n".utf8), of: "list")
+    }
+    #expect(failure?.status == 64 && failure?.message.contains("list, line 2: has a NUL byte") == true)
+  }
+
   @Test func theStateFolderIsWhereTheEnvironmentSays() {
     #expect(FetchState.base(["XDG_STATE_HOME": "/x", "HOME": "/h"], accountHome: "/a") == "/x")
     #expect(FetchState.base(["XDG_STATE_HOME": "x", "HOME": "/h"], accountHome: "/a") == "/h/.local/state")
@@ -30,46 +39,62 @@ import Testing
   }
 
   @Test func proxiesAreCheckedBeforeAnythingElse() throws {
-    #expect(try FetchOptions.proxy([:]) == nil)
-    #expect(try FetchOptions.proxy(["https_proxy": "", "ALL_PROXY": "proxy:3128"])?.url == "proxy:3128")
-    #expect(try FetchOptions.proxy(["HTTPS_PROXY": "socks5h://me:x@proxy"])?.url == "socks5h://me:x@proxy")
+    #expect(try FetchOptions.proxies([:]) == FetchOptions.Proxies())
+    #expect(try FetchOptions.proxies(["https_proxy": "", "ALL_PROXY": "proxy:3128"]).secure == "proxy:3128")
+    #expect(try FetchOptions.proxies(["HTTPS_PROXY": "socks5h://me:x@proxy"]).secure == "socks5h://me:x@proxy")
     for value in ["garbage://secret@x", "http://x:99999", "http://", "a b", "http://:80"] {
-      let failure = #expect(throws: Failure.self, "\(value)") { try FetchOptions.proxy(["all_proxy": value]) }
-      #expect(failure?.status == 64 && failure?.message.contains("all_proxy") == true)
-      #expect(failure?.message.contains("secret") == false)
+      for schemes in [["http"], ["https"], ["http", "https"]] as [Set<String>] {
+        let failure = #expect(throws: Failure.self, "\(value)") {
+          try FetchOptions.proxies(["all_proxy": value], schemes: schemes)
+        }
+        #expect(failure?.status == 64 && failure?.message.contains("all_proxy") == true)
+        #expect(failure?.message.contains("secret") == false)
+      }
     }
   }
 
   @Test func eachSchemeHasItsProxy() throws {
-    typealias Proxy = FetchOptions.Proxy
-    func proxy(_ schemes: Set<String>, _ environment: [String: String]) throws -> Proxy? {
-      try FetchOptions.proxy(environment, schemes: schemes)
+    typealias Proxies = FetchOptions.Proxies
+    func proxies(_ schemes: Set<String>, _ environment: [String: String]) throws -> Proxies {
+      try FetchOptions.proxies(environment, schemes: schemes)
     }
     let both = ["https_proxy": "https-one", "http_proxy": "http-one"]
-    #expect(try proxy(["https"], both) == Proxy(url: "https-one"))
-    #expect(try proxy(["http"], both) == Proxy(url: "http-one"))
-    #expect(try proxy(["http", "https"], both) == Proxy(url: "https-one", sparesLoopback: true))
-    #expect(try proxy(["http"], ["https_proxy": "x"]) == Proxy(url: "x", sparesLoopback: true), "redirects need it")
-    #expect(try proxy(["http", "https"], ["http_proxy": "x"]) == nil)
-    #expect(try proxy(["https"], ["http_proxy": "garbage://x"]) == nil)
-    #expect(try proxy(["http"], ["HTTP_PROXY": "x"]) == nil)
-    #expect(try proxy(["http", "https"], ["all_proxy": "x"]) == Proxy(url: "x"))
+    #expect(try proxies(["https"], both) == Proxies(secure: "https-one"))
+    #expect(try proxies(["http"], both) == Proxies(secure: "https-one", plain: "http-one"))
+    #expect(try proxies(["http", "https"], both) == Proxies(secure: "https-one", plain: "http-one"))
+    #expect(try proxies(["http"], ["https_proxy": "x"]) == Proxies(secure: "x"), "redirects need it")
+    #expect(try proxies(["http", "https"], ["http_proxy": "x"]) == Proxies(plain: "x"))
+    #expect(try proxies(["https"], ["http_proxy": "garbage://x"]) == Proxies())
+    #expect(try proxies(["http"], ["HTTP_PROXY": "x"]) == Proxies())
+    #expect(try proxies(["http", "https"], ["all_proxy": "x"]) == Proxies(secure: "x", plain: "x"))
+    let unusable = try proxies(["http"], ["https_proxy": "garbage://me:secret@x", "http_proxy": "y"])
+    #expect(unusable.plain == "y" && unusable.secure?.contains(".invalid") == true, "no redirect goes without")
     #expect(FetchOptions.hasCredential("me:x@proxy:1") && !FetchOptions.hasCredential("http://proxy:1"))
   }
 
   @Test func authoritiesAreCertificates() {
-    #expect(FetchOptions.holdsCertificate("x\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"))
-    #expect(
-      FetchOptions.holdsCertificate("-----BEGIN TRUSTED CERTIFICATE-----\nMIIB\n-----END TRUSTED CERTIFICATE-----"))
-    #expect(FetchOptions.holdsCertificate("-----BEGIN CERTIFICATE-----\r\nMIIB\r\n-----END CERTIFICATE-----\r\n"))
-    #expect(
-      FetchOptions.holdsCertificate(
-        "-----BEGIN CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----"))
+    func block(_ label: String, _ content: String = "MAMCAQE=", end: String = "\n") -> String {
+      "-----BEGIN \(label)-----\(end)\(content)\(end)-----END \(label)-----\(end)"
+    }
+    let good = block("CERTIFICATE")
     for text in [
-      "", "MIIB", "-----BEGIN CERTIFICATE-----\nMIIB\n-----BEGIN X-----\n-----END CERTIFICATE-----",
-      "-----BEGIN CERTIFICATE-----\nhello\n-----END CERTIFICATE-----", "-----BEGIN CERTIFICATE-----",
+      "x\n\(good)y\n", good + good, block("TRUSTED CERTIFICATE"), block("TRUSTED CERTIFICATE", "MAMCAQEF"),
+      block("X509 CERTIFICATE"), block("CERTIFICATE", end: "\r\n"), block("CERTIFICATE", "MAMC\nAQE=", end: " \n"),
+      block("X509 CRL", "AAAA") + good, String(good.dropLast()),
     ] {
-      #expect(!FetchOptions.holdsCertificate(text), "\(text)")
+      #expect(AuthorityText(text) == .certificates, "\(text)")
+    }
+    for text in ["", "MIIB", block("X509 CRL"), "-----BEGIN CERTIFICATE"] {
+      #expect(AuthorityText(text) == .none, "\(text)")
+    }
+    for text in [
+      block("CERTIFICATE", "AAAA"), block("CERTIFICATE", "hello"), block("CERTIFICATE", "MAMCAQEF"),
+      block("CERTIFICATE", "MAMC"), block("CERTIFICATE", "MAMC!AQE="), block("CERTIFICATE", ""),
+      "-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----\nMAMCAQE=\n-----END X-----\n",
+      "-----BEGIN CERTIFICATE-----\n\(good)",
+    ] {
+      #expect(AuthorityText("a\n" + text) == .damaged(line: 2), "\(text)")
+      #expect(AuthorityText(good + text + good) == .damaged(line: 4), "\(text)")
     }
   }
 

@@ -287,6 +287,33 @@ import Testing
     #expect(linked.output == "\(place.folder)/x/b.bin\n", "\(linked.output)\(linked.errors)")
   }
 
+  @Test("a link to nothing in place of the folder is named") func danglingFolder() throws {
+    let place = try Place()
+    let link = "\(place.folder)/link"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "\(place.folder)/nothing")
+    let result = try Workspace.run(
+      ["fetch", place.origin.url("/b.bin"), "--to", link, "--state", "\(place.folder)/state"])
+    #expect(result.status == 73 && result.errors.contains("link: is a link to "), "\(result.errors)")
+    #expect(result.errors.contains("\(place.folder)/nothing, which isn't there"), "\(result.errors)")
+    #expect(place.origin.requests.isEmpty && (try? Files.identity(of: "\(place.folder)/state")) == nil)
+  }
+
+  @Test("a fragment makes no other file of a URL") func fragments() throws {
+    let place = try Place()
+    let url = place.origin.url("/b.bin")
+    let result = try place.fetch(url, "\(url)#frag", "\(url)#")
+    #expect(result.status == 0 && result.output == "\(place.folder)/b.bin\n", "\(result.output)\(result.errors)")
+    #expect(place.origin.requests.count == 1)
+  }
+
+  @Test("an https proxy that can't be used is no matter of plain http") func unusableProxy() throws {
+    let place = try Place()
+    let result = try Workspace.run(
+      ["-u", "http_proxy", "-u", "all_proxy", "-u", "ALL_PROXY", "https_proxy=://", Workspace.outrider, "fetch"]
+        + place.base + [place.origin.url("/b.bin")], program: "/usr/bin/env")
+    #expect(result.status == 0, "\(result.errors)")
+  }
+
   @Test func plainHTTPHasAProxyOfItsOwn() throws {
     let place = try Place()
     for host in ["127.0.0.1", "localhost"] {

@@ -18,6 +18,8 @@ public enum FailureCause: Sendable, Hashable, Codable {
   case unlistedHost(why: String)
   /// Only a digest of the file could tell whether what came is the file. `why`: what the server did.
   case digestNeeded(why: String)
+  /// The proxy failed, before a server was asked. `why`: the whole sentence.
+  case proxy(why: String)
 
   /// The whole sentence.
   public var sentence: String {
@@ -29,7 +31,7 @@ public enum FailureCause: Sendable, Hashable, Codable {
     case .refusedAddress(let host, _, let reason): "\(host): \(reason)"
     case .addressLiteral(let address, let source):
       "\(Self.redirection(source))\(address) is an address, and only names are asked; have the policy list it"
-    case .unlistedHost(let why): why
+    case .unlistedHost(let why), .proxy(let why): why
     case .digestNeeded(let why): "\(why); only the file's digest, if it is declared, can tell that it is whole"
     }
   }

@@ -51,10 +51,12 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
   }
 
   /// The same failure, for which so many bytes are of no use any more.
-  package func losing(_ bytes: Int64) -> Self {
-    guard bytes > 0, [.gone, .challenge, .refused].contains(reason) else { return self }
+  ///
+  /// - Parameter why: What follows "as"; nil: the sentence says it already.
+  package func losing(_ bytes: Int64, as why: String?) -> Self {
+    guard bytes > 0 else { return self }
     var failure = self
-    failure.detail += "; the \(bytes) bytes that were there are given up, as nothing tells which version they are of"
+    failure.detail += "; the \(bytes) bytes that were there are given up\(why.map { ", as \($0)" } ?? "")"
     return failure
   }
 
@@ -69,7 +71,7 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
 
   /// What follows the sentence of its cause: that something of the file stays.
   package var remark: String {
-    let who = isRefusedAccess ? "another URL of the same file" : "the same download"
+    let who = isRefusedAccess && status == 403 ? "another URL of the same file" : "the same download"
     return keptBytes.map { "; the \($0) bytes that are there are kept, and \(who) goes on from them" } ?? ""
   }
 
@@ -80,6 +82,19 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
   /// The server doesn't let this request have the file (any more), as when a signed URL has expired: where a digest proves what was
   /// received, it stays for the next request.
   public var isRefusedAccess: Bool { reason == .challenge && (status == 401 || status == 403) }
+
+  /// Nobody who has the file said anything of it: what is in the way failed or refused (a proxy, a certificate, an address, a
+  /// rule), or the server only asked who is there or led elsewhere.
+  package var isOfTheWay: Bool {
+    switch reason {
+    case .trust, .notAllowed: return true
+    // Without a status it is about a client certificate, in the handshake.
+    case .challenge: return status != 403
+    case .noProgress: if case .proxy? = cause { return true }
+    default: break
+    }
+    return status.map { (300..<400).contains($0) } ?? false
+  }
 
   public var description: String { "\(reason.rawValue): \(detail)" }
 }

@@ -25,10 +25,18 @@ package struct ParsedURL: Sendable, Hashable {
   package init(_ text: String, relativeTo base: ParsedURL? = nil) throws(Failure) {
     // libcurl reads C strings, and would end at a NUL.
     if text.utf8.contains(0) { throw .malformed("it contains a NUL byte") }
+    if Self.lacksHost(text) { throw .malformed("it names no host") }
     let handle = try CurlURL()
     if let base { try handle.set(base.text) }
     try handle.set(text)
     self.init(handle)
+  }
+
+  /// Of http and https: libcurl takes one slash and three for two, and what follows for the host (RFC 9110, 4.2.1).
+  private static func lacksHost(_ text: String) -> Bool {
+    let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, ["http", "https"].contains(HeaderToken.lowercased(parts[0])) else { return false }
+    return ![0, 2].contains(parts[1].prefix { $0 == UInt8(ascii: "/") }.count)
   }
 
   /// What libcurl understood.

@@ -30,7 +30,8 @@ struct AttemptPolicy {
   /// a row; `failures`: of all jobs'.
   func proxyFailed(_ problem: TransferProblem, tries: Int, failures: Int) -> Verdict {
     if let limit = retry.attemptLimit, tries >= limit {
-      return .fail(TransferFailure(.noProgress, detail: Self.attempts(tries, "in a row failed", problem)))
+      return .fail(
+        TransferFailure(.noProgress, cause: .proxy(why: Self.attempts(tries, "in a row failed", problem))))
     }
     return .wait(.retry(problem.description), retry.delay(fruitless: failures - 1, random: random))
   }

@@ -140,7 +140,8 @@ struct Authenticator {
         let cause = FailureCause.untrustedAuthority(
           origin: origin, isForged: fault == .forgedSignature, problem: text)
         return TransferFailure(.trust, hop: hop, cause: cause)
-      case .notYetValid, .oldTLS, .other: return TransferFailure(.trust, hop: hop, detail: "\(origin): \(text)")
+      case .notYetValid, .oldTLS, .unreadableAuthorities, .other:
+        return TransferFailure(.trust, hop: hop, detail: "\(origin): \(text)")
       }
     }
   }
@@ -224,7 +225,8 @@ struct Authenticator {
   func mayAskForTrust(
     in host: String, _ request: Request, fault: TLSDiagnosis.Fault, checksRevocation: Bool, isPinned: Bool
   ) -> Bool {
-    fault != .oldTLS && !checksRevocation && !isPinned && request.canAsk && trustedKeys[host] == nil
+    ![.oldTLS, .unreadableAuthorities].contains(fault) && !checksRevocation && !isPinned && request.canAsk
+      && trustedKeys[host] == nil
       && refusals(request.origin, request) < Self.maxChallenges
   }
 

@@ -18,6 +18,8 @@ public struct HostRules: Sendable, Equatable {
   /// There is a proxy, but not for these hosts (as in `TransportOptions.noProxy`): it would connect to any address that it
   /// is given, and that couldn't be checked.
   var proxiedExcept: String?
+  /// Those for which there is one.
+  var proxiedSchemes: Set<String> = ["http", "https"]
   /// Behind a proxy: the download itself names a loopback host, which is then the proxy's own. A server that leads there
   /// would have the proxy ask itself.
   var namesLoopback = false
@@ -54,7 +56,7 @@ public struct HostRules: Sendable, Equatable {
         "the URL of \(shown) contains a user name",
         remedy: "; leave it out, and give credentials when the server asks (outrider fetch: --user)")
     }
-    let isLoopback = Self.isLoopback(url.host) && (namesLoopback || isSeen(url.host))
+    let isLoopback = Self.isLoopback(url.host) && (namesLoopback || isSeen(url.host, url.scheme))
     switch url.scheme {
     case "https": break
     case "http" where allowsPlainHTTPToLoopback && isLoopback: return nil
@@ -83,7 +85,7 @@ public struct HostRules: Sendable, Equatable {
     let isListed = domains.map { domains in domains.contains { Self.matches(host, pattern: $0) } }
     if let address = Self.address(host) {
       let isNamed =
-        isListed == true || allowsAddressLiterals && isSeen(host)
+        isListed == true || allowsAddressLiterals && isSeen(host, "https")
         || listedAddresses.contains { Self.address($0) == address }
       if !isNamed { return .addressLiteral(shown) }
     }
@@ -95,8 +97,9 @@ public struct HostRules: Sendable, Equatable {
   }
 
   /// Asked without a proxy, so that the address policy sees where it leads.
-  private func isSeen(_ host: String) -> Bool {
-    proxiedExcept.map { ProxyRules.isDirect(host, noProxy: $0) } ?? true
+  private func isSeen(_ host: String, _ scheme: String) -> Bool {
+    guard let proxiedExcept, proxiedSchemes.contains(scheme) else { return true }
+    return ProxyRules.isDirect(host, noProxy: proxiedExcept)
   }
 
   private static func list(_ domains: [String]) -> String {

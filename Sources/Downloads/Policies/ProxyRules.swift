@@ -13,6 +13,14 @@ enum ProxyRules {
     return Printable.text(hasPort ? host : "\(host):\(usual)")
   }
 
+  /// Whether TLS is spoken to the proxy itself.
+  static func isOfTLS(_ proxy: String) -> Bool { HeaderToken.lowercased(proxy).hasPrefix("https://") }
+
+  /// Whether it passes on bytes and knows nothing of requests.
+  static func isSOCKS(_ proxy: String) -> Bool {
+    HeaderToken.lowercased(proxy).hasPrefix("socks") && proxy.contains("://")
+  }
+
   static func isDirect(_ host: String, noProxy: String) -> Bool {
     let host = HeaderToken.lowercased(host)
     let address = HostRules.address(host)

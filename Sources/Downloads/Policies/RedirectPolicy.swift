@@ -51,8 +51,7 @@ enum RedirectPolicy {
     }
     let url: ParsedURL
     do throws(ParsedURL.Failure) { url = try ParsedURL(target, relativeTo: from) } catch {
-      // Queries carry tokens.
-      return refuse(.refused, "\(source) redirects to what is no URL: \(Printable.text(target.prefix { $0 != "?" }))")
+      return refuse(.refused, "\(source) redirects to what is no URL: \(Printable.text(shown(target)))")
     }
     let becomesGet = (method != "GET" || hasBody) && (status == 303 || status < 303 && method == "POST")
     if !setsCookie, !becomesGet, visited.contains(url) || url == from {
@@ -71,5 +70,20 @@ enum RedirectPolicy {
         "\(source) redirects a \(method) request to \(Printable.text(url.origin)); it isn't repeated elsewhere")
     }
     return .follow(url, dropsCredentials: url.origin != from.origin, becomesGet: becomesGet)
+  }
+
+  /// Of what can't be read as a URL: neither a query nor a fragment, which carry tokens, nor what may be a user's name and password.
+  static func shown(_ target: String) -> String {
+    let text = target.unicodeScalars.prefix { $0 != "?" && $0 != "#" }
+    guard target.unicodeScalars.contains("@") else { return String(text) }
+    // One behind the query's mark may end a password that has this mark in it.
+    return text.lastIndex(of: "@").map { "(hidden)" + String(text[$0...]) } ?? "(hidden)"
+  }
+
+  /// Whether it is plain where its authority ends (RFC 3986, 3.2): after the two slashes, or there is none.
+  static func isWrittenAsAddress(_ target: String) -> Bool {
+    let (text, slashes) = (target.unicodeScalars, "//".unicodeScalars)
+    return !text.contains { $0 == "\\" || $0 == " " || $0 == "\t" } && text.firstRange(of: "///".unicodeScalars) == nil
+      && (text.first == "/" || text.firstRange(of: slashes) != nil)
   }
 }

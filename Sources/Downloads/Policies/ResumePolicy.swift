@@ -56,16 +56,29 @@ enum ResumePolicy {
 
   /// Whether what is there is worth keeping for the next request, although this one failed.
   static func outlives(_ failure: TransferFailure, _ job: JobRecord, durableBytes: Int64) -> Bool {
+    // Who is in the way says nothing of the file.
+    if failure.isOfTheWay { return canGoOn(job) }
     switch failure.reason {
     // As after an interruption: nothing was said against what is there, unless it was begun again and again.
     case .noProgress, .offline:
-      canGoOn(job) && job.history.validatorRestarts == 0 && job.receivedBytes / 2 < durableBytes + maxSurplus
+      return canGoOn(job) && job.history.validatorRestarts == 0 && job.receivedBytes / 2 < durableBytes + maxSurplus
     // What a digest proves is good for another URL of the same file, or for this one when it is there or grants access
-    // again; what a strong entity tag tells apart is good for the same place.
-    case .gone, .trust, .challenge: isIdentified(job) || job.partial?.entity.strongTag != nil
+    // again; what a strong entity tag tells apart is good for the same place. What breaks the protocol says no more.
+    case .gone, .challenge, .hostileResponse: return isIdentified(job) || job.partial?.entity.strongTag != nil
     // An answer that brings nothing says nothing against it, either.
-    case .refused where failure.isBareStatus: isIdentified(job) || job.partial?.entity.strongTag != nil
-    default: false
+    case .refused where failure.isBareStatus: return isIdentified(job) || job.partial?.entity.strongTag != nil
+    default: return false
+    }
+  }
+
+  /// What is said of bytes that didn't outlive a failure.
+  static func reasonForLoss(_ failure: TransferFailure, _ job: JobRecord) -> String? {
+    switch failure.reason {
+    case .noProgress where canGoOn(job), .offline where canGoOn(job): "they were begun again and again"
+    case .noProgress, .offline, .gone, .challenge, .trust, .notAllowed, .hostileResponse:
+      "nothing tells which version they are of"
+    case .refused where failure.isBareStatus || failure.isOfTheWay: "nothing tells which version they are of"
+    case .refused, .sizeMismatch, .digestMismatch, .volume, .allowance: nil
     }
   }
 

@@ -14,8 +14,11 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
   case reset(String)
   case proxy(String)
   case truncated, stalled, headTimeout
-  case http2(enhanceYourCalm: Bool)
+  /// `detail`: at whom, and why.
+  case http2(enhanceYourCalm: Bool, detail: String)
   case status(Int)
+  /// 502 and the like, of a proxy that passed on the request or of the server itself: `by` names both.
+  case gateway(Int, by: String)
   case protocolFault(String)
 
   enum Classification: Equatable {
@@ -31,6 +34,7 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
   func classification(hasTime: Bool) -> Classification {
     switch self {
     case .proxy: .notAnAttempt
+    case .gateway: .transient
     case .status(404): .publication
     // Numbers beyond 599 aren't defined, and count as 5xx (RFC 9110, 15).
     // 425: sent too early, so it is sent once more (RFC 8470, 5.2).
@@ -43,7 +47,12 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  var status: Int? { if case .status(let status) = self { status } else { nil } }
+  var status: Int? {
+    switch self {
+    case .status(let status), .gateway(let status, _): status
+    default: nil
+    }
+  }
 
   /// What later decisions go by.
   var cause: FailureCause? { status.map { .httpStatus($0) } }
@@ -58,7 +67,7 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
     case .reset, .truncated, .http2: ECONNRESET
     case .stalled, .headTimeout: ETIMEDOUT
     case .protocolFault: EBADMSG
-    case .proxy, .status: nil
+    case .proxy, .status, .gateway: nil
     }
   }
 
@@ -68,7 +77,9 @@ enum TransferProblem: Sendable, Equatable, CustomStringConvertible {
     case .truncated: "the connection ended before the file did"
     case .stalled: "next to nothing arrived for too long"
     case .headTimeout: "the server didn't answer in time"
-    case .http2(let calm): calm ? "the server asked for fewer requests (HTTP/2)" : "HTTP/2 failed"
+    case .http2(true, _): "the server asked for fewer requests (HTTP/2)"
+    case .http2(false, let detail): "HTTP/2 failed: \(detail)"
+    case .gateway(let status, let names): "\(names) answered \(status)"
     case .status(let status): FailureCause.httpStatus(status).sentence
     case .protocolFault(let text): text
     }

@@ -15,7 +15,7 @@ final class CurlTransfer {
   /// libcurl copies it when the transfer begins; it isn't read again as a text.
   private let url: CurlURL
   private let addresses: AddressPolicy
-  private let usesProxy: Bool
+  private let proxy: String?
   private let client: () -> (any TransportClient)?
   private let lists: Lists
   /// nil: no tunnel is needed.
@@ -28,8 +28,14 @@ final class CurlTransfer {
   private var headerBytes: Int64 = 0
   private var bodyBytes: Int64 = 0
   private var refusal: AddressRefusal?
-  private var abortedByClient = false
+  private var abort: Abort?
   private(set) var use: ConnectionUse
+
+  /// Why it ends before its end.
+  private enum Abort {
+    case byClient
+    case hostile(HeadFailure)
+  }
 
   /// What libcurl reads as long as the transfer lasts: it copies none of it.
   private struct Lists {
@@ -57,12 +63,13 @@ final class CurlTransfer {
     addresses = options.addresses
     trace = options.observesHeads.map { HeadTrace(url: request.url.redacted, observer: $0) }
     reader = ResponseHeadReader(allowsHTTP2: request.mayBeHTTP2)
-    usesProxy = options.proxy != nil && !ProxyRules.isDirect(request.url.host, noProxy: options.noProxy)
-    tunnel = usesProxy && request.url.scheme == "https" ? CurlTunnel() : nil
+    let proxy = options.proxy(for: request.url)
+    self.proxy = proxy
+    tunnel = request.url.scheme == "https" ? proxy.map { CurlTunnel(isOfTLS: ProxyRules.isOfTLS($0)) } : nil
     // An empty line removes libcurl's own.
     let headers = CurlList(
       ["Accept:", "Accept-Encoding: identity"] + Self.removedFields(of: request)
-        + (request.headers + (usesProxy && tunnel == nil ? request.proxyHeaders : [])).map(Self.line))
+        + (request.headers + (proxy != nil && tunnel == nil ? request.proxyHeaders : [])).map(Self.line))
     lists = Lists(
       headers: headers, proxyHeaders: CurlList(tunnel == nil ? [] : request.proxyHeaders.map(Self.line)),
       address: CurlList(request.address.map { ["::\($0.contains(":") ? "[\($0)]" : $0):"] } ?? []))
@@ -119,7 +126,7 @@ final class CurlTransfer {
     oc_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "https")
     for (option, value) in Self.flags { oc_set_long(easy, option, value) }
     oc_set_string(easy, CURLOPT_USERAGENT, options.userAgent)
-    oc_set_string(easy, CURLOPT_PROXY, usesProxy ? options.proxy : "")
+    oc_set_string(easy, CURLOPT_PROXY, proxy ?? "")
     oc_set_string(easy, CURLOPT_NOPROXY, "")
     if tunnel != nil {
       oc_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 0)
@@ -235,11 +242,11 @@ final class CurlTransfer {
       guard let head = try reader.append(line) else { return line.count }
       guard let client = client() else { return 0 }
       verdict = client.transfer(id, answered: head)
-      if verdict == .abort || isCancelled { abortedByClient = true }
-      return abortedByClient ? 0 : line.count
+      if verdict == .abort || isCancelled { abort = .byClient }
+      return abort == nil ? line.count : 0
     } catch {
-      abortedByClient = true
-      client()?.transfer(id, sentHostileHead: error, overHTTP2: reader.isHTTP2)
+      abort = .hostile(error)
+      if !isBeforeOrigin { client()?.transfer(id, sentHostileHead: error, overHTTP2: reader.isHTTP2) }
       return 0
     }
   }
@@ -258,7 +265,7 @@ final class CurlTransfer {
     case .pause:
       return Int(CURL_WRITEFUNC_PAUSE)
     case .abort:
-      abortedByClient = true
+      abort = .byClient
       return 0
     }
   }
@@ -312,6 +319,16 @@ final class CurlTransfer {
   /// Of heads and bodies, wanted or not.
   var receivedBytes: Int64 { headerBytes + bodyBytes }
 
+  private var usesProxy: Bool { proxy != nil }
+
+  /// What goes wrong now is a proxy's doing: there is no tunnel yet, or no answer to a request that it passes on. Through SOCKS the
+  /// origin is spoken to in the clear as well, once there is a connection.
+  private var isBeforeOrigin: Bool {
+    guard let proxy else { return false }
+    if let tunnel { return !tunnel.isConnected }
+    return verdict == nil && (use.ends == nil || !ProxyRules.isSOCKS(proxy))
+  }
+
   func end(_ result: CURLcode) -> TransportEnd {
     var end = TransportEnd()
     end.receivedBytes = receivedBytes
@@ -327,30 +344,41 @@ final class CurlTransfer {
     }
     if result == CURLE_OK, verdict == nil, !request.looksAtChainOnly {
       // For libcurl the end of a connection ends a head as well as a body: nothing that was meant is known.
-      end.problem = tunnel?.problem(.truncated) ?? .truncated
+      end.problem = ofProxy(.truncated)
+      if end.problem == .proxy { end.message = "it ended the connection without a complete answer" }
       return end
     }
     // An unwanted body that was longer than is worth reading: not the peer's fault.
-    if result == CURLE_OK || verdict == .drain && !abortedByClient { return end }
+    if result == CURLE_OK || verdict == .drain && abort == nil { return end }
     end.brokeSending = result == CURLE_SEND_ERROR
     let detail = String(cString: handle.errorText)
     end.message = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
     end.cameTooLate = end.receivedBytes == 0 && Self.isGoingAway(result, detail)
-    if abortedByClient {
+    let fault = fault(result)
+    if let fault, isBeforeOrigin {
+      (end.problem, end.message) = (.proxy, fault.description)
+    } else if abort != nil {
       end.problem = .aborted
     } else if let refusal {
       end.problem = .refusedAddress(refusal)
-    } else if verdict == nil, let failure = Self.headFailure(result) {
-      client()?.transfer(id, sentHostileHead: failure, overHTTP2: reader.isHTTP2)
+    } else if let fault {
+      client()?.transfer(id, sentHostileHead: fault, overHTTP2: reader.isHTTP2)
       end.problem = .aborted
     } else {
-      end.problem = diagnosis(result, end.message) ?? Self.problem(result, end.message)
-      // Behind a proxy only the proxy is connected to.
-      if usesProxy, tunnel == nil, end.problem == .connect { end.problem = .proxy }
-      end.problem = end.problem.map { tunnel?.problem($0) ?? $0 }
+      let problem = diagnosis(result, end.message) ?? Self.problem(result, end.message)
+      // Who asks again at once doesn't ask whose failure it was.
+      end.problem = end.cameTooLate ? problem : ofProxy(problem)
       end.proxyStatus = tunnel?.unreachable
     }
     return end
+  }
+
+  /// The problem, or that it is the proxy's. A request that a proxy passes on brings an answer, if only 502 or 504; how long that
+  /// takes is the origin's part, once the proxy is connected.
+  private func ofProxy(_ problem: TransportEnd.Problem) -> TransportEnd.Problem {
+    if let tunnel { return tunnel.problem(problem) }
+    guard isBeforeOrigin, problem != .timeout || use.ends == nil else { return problem }
+    return .proxy
   }
 
   private func diagnosis(_ code: CURLcode, _ message: String) -> TransportEnd.Problem? {
@@ -363,10 +391,21 @@ final class CurlTransfer {
       code, message: message, verification: verification, showedCertificate: request.clientCertificate != nil)
   }
 
+  /// Why no head was taken.
+  private func fault(_ code: CURLcode) -> HeadFailure? {
+    if case .hostile(let failure)? = abort { return failure }
+    return verdict == nil ? headFailure(code) : nil
+  }
+
   /// What libcurl gives up on before it hands the line over.
-  private static func headFailure(_ code: CURLcode) -> HeadFailure? {
-    // CURLE_TOO_LARGE: a field of 100 KB; before 8.6 CURLE_OUT_OF_MEMORY.
-    if code == CURLE_OUT_OF_MEMORY || code.rawValue == 100 { return .tooLarge(bytes: ResponseHeadReader.maxBytes) }
+  private func headFailure(_ code: CURLcode) -> HeadFailure? {
+    // CURLE_TOO_LARGE: a line of 100 KB; before 8.6 CURLE_OUT_OF_MEMORY.
+    if code == CURLE_OUT_OF_MEMORY || code.rawValue == 100 {
+      let longest = ResponseHeadReader.maxBytes
+      // A body alone, as HTTP/0.9 had it, may have no line end at all.
+      return headerBytes > 0
+        ? .tooLarge(bytes: longest) : .malformed("no status line comes in its first \(longest) bytes")
+    }
     return code == CURLE_BAD_FUNCTION_ARGUMENT ? .malformed("its first field begins with a blank") : nil
   }
 
@@ -392,8 +431,8 @@ final class CurlTransfer {
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ISSUER_ERROR,
       CURLE_SSL_INVALIDCERTSTATUS:
       .untrusted(.other)
-    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE,
-      CURLE_USE_SSL_FAILED:
+    case CURLE_SSL_CACERT_BADFILE: .untrusted(.unreadableAuthorities)
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_USE_SSL_FAILED:
       .tls
     case CURLE_HTTP2: .http2(isEnhanceYourCalm(message) ? .enhanceYourCalm : .connection)
     case CURLE_HTTP2_STREAM: .http2(isEnhanceYourCalm(message) ? .enhanceYourCalm : .stream)

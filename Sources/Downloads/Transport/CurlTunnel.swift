@@ -6,6 +6,10 @@ struct CurlTunnel {
   /// Of the last complete head.
   private(set) var status: Int?
   private(set) var isConnected = false
+  /// It is spoken to by TLS itself: what fails in a handshake before its answer is its own.
+  let isOfTLS: Bool
+
+  init(isOfTLS: Bool) { self.isOfTLS = isOfTLS }
 
   mutating func connected() { isConnected = true }
 
@@ -29,6 +33,7 @@ struct CurlTunnel {
     case nil, .some:
       switch problem {
       case .reset, .timeout, .truncated, .other, .protocolFault, .connect: return .proxy
+      case .tls where isOfTLS, .untrusted where isOfTLS, .clientCertificate where isOfTLS: return .proxy
       default: return problem
       }
     }

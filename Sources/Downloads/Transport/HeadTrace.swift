@@ -63,6 +63,7 @@ struct HeadTrace {
         // Of a status line no part is a query.
         let isRequestLine = lines.isEmpty && !line.starts(with: Array("HTTP/".utf8))
         let isAddress = isRequestLine || name.map(isAddressField) == true
+        let line = !lines.isEmpty && isAddress ? withoutOddUserInformation(line) : line
         lines.append(shown(lines.isEmpty && !isRequestLine ? line : withoutQueries(line, isAddress: isAddress)))
       }
     }
@@ -103,20 +104,30 @@ struct HeadTrace {
     ["location", "content-location", "referer"].contains(HeaderToken.lowercased(name))
   }
 
-  /// Queries carry tokens, in whatever field a URL stands. `isAddress`: all of it is one.
+  /// Queries and fragments carry tokens, in whatever field a URL stands. `isAddress`: all of it is one.
   private static func withoutQueries(_ line: ArraySlice<UInt8>, isAddress: Bool) -> ArraySlice<UInt8> {
     func isAround(_ byte: UInt8) -> Bool { HeaderToken.isBlank(byte) || "<>\"".utf8.contains(byte) }
     var result: [UInt8] = []
     var rest = line
-    while let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+    while let mark = rest.firstIndex(where: { "?#".utf8.contains($0) }) {
       let before = line[..<mark].reversed().prefix { !isAround($0) }
       let query = rest[rest.index(after: mark)...].prefix { !isAround($0) }
       let isQuery =
-        isAddress || before.isEmpty || before.first == UInt8(ascii: "=") || before.contains(UInt8(ascii: "/"))
+        isAddress || before.contains(UInt8(ascii: "/"))
+        || rest[mark] == UInt8(ascii: "?") && (before.isEmpty || before.first == UInt8(ascii: "="))
       result += rest[...mark] + (isQuery && !query.isEmpty ? Array("…".utf8) : [])
       rest = isQuery ? rest[query.endIndex...] : rest[rest.index(after: mark)...]
     }
     return (result + rest)[...]
+  }
+
+  /// Where an address isn't written as one, nobody knows where its authority ends: all before the last `@` may be a password.
+  private static func withoutOddUserInformation(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")), let at = line.lastIndex(of: UInt8(ascii: "@")), at > colon
+    else { return line }
+    let value = line[line.index(after: colon)...].drop(while: HeaderToken.isBlank)
+    if RedirectPolicy.isWrittenAsAddress(String(decoding: value, as: UTF8.self)) { return line }
+    return line[...colon] + Array(" \(hidden)".utf8) + line[at...]
   }
 
   private static func shown(_ bytes: ArraySlice<UInt8>) -> String {

@@ -12,6 +12,8 @@ enum TLSDiagnosis {
     case unknownAuthority
     /// Its signature isn't that of the authority whose name it has.
     case forgedSignature
+    /// The file of authorities can't be used: nothing was asked of the peer.
+    case unreadableAuthorities
     case other
   }
 

@@ -8,17 +8,31 @@ struct RefusedURL: Error {
 
 /// Who is asked, and by which way.
 extension TransportOptions {
-  func isProxied(_ url: ParsedURL) -> Bool { proxy != nil && !ProxyRules.isDirect(url.host, noProxy: noProxy) }
+  /// The proxy that a URL is asked through; nil: none.
+  func proxy(for url: ParsedURL) -> String? {
+    ProxyRules.isDirect(url.host, noProxy: noProxy) ? nil : proxy(of: url.scheme)
+  }
 
-  /// The proxy, in messages.
-  var proxyName: String { "the proxy \(ProxyRules.name(of: proxy ?? ""))" }
+  private func proxy(of scheme: String) -> String? {
+    guard scheme == "http", let plainProxy else { return proxy }
+    return plainProxy.isEmpty ? nil : plainProxy
+  }
+
+  /// Those that have a proxy.
+  var proxiedSchemes: Set<String> { Set(["http", "https"].filter { proxy(of: $0) != nil }) }
+
+  func isProxied(_ url: ParsedURL) -> Bool { proxy(for: url) != nil }
+
+  /// The proxy of a URL, in messages.
+  func proxyName(for url: ParsedURL) -> String { "the proxy \(ProxyRules.name(of: proxy(of: url.scheme) ?? ""))" }
 
   /// The rules of hosts for a job: the administrator's, and the download's own list.
   func hostRules(_ specification: DownloadSpecification) -> HostRules {
     var rules = hosts
     rules.ownDomains = specification.allowedDomains
-    if proxy != nil {
-      rules.proxiedExcept = noProxy
+    let proxied = proxiedSchemes
+    if !proxied.isEmpty {
+      (rules.proxiedExcept, rules.proxiedSchemes) = (noProxy, proxied)
       rules.namesLoopback = (try? ParsedURL(specification.url)).map { HostRules.isLoopback($0.host) } ?? false
     }
     return rules

@@ -9,6 +9,8 @@ public struct TransportOptions: Sendable {
   public var revocation: [String: RevocationCheck] = [:]
   /// `scheme://host:port` of a proxy; nil: none. The environment has no say.
   public var proxy: String?
+  /// The same for plain http, where it has another: empty: none; nil: it has that one.
+  public var plainProxy: String?
   /// Hosts that are asked without it, as CURLOPT_NOPROXY(3) has them: names with all beneath them, addresses, blocks, `*`.
   public var noProxy = ""
   /// Addresses that may be connected to.
@@ -26,7 +28,9 @@ public struct TransportOptions: Sendable {
   public var observesHeads: (@Sendable (TracedHead) -> Void)?
 
   /// Nothing in here makes a difference between hosts, but for what the engine asks about each request.
-  var treatsHostsAlike: Bool { proxy == nil && revocation.isEmpty && !resolve.contains { $0.hasSuffix(":") } }
+  var treatsHostsAlike: Bool {
+    proxiedSchemes.isEmpty && revocation.isEmpty && !resolve.contains { $0.hasSuffix(":") }
+  }
 
   /// Creates the options of a transport.
   public init(addresses: AddressPolicy = AddressPolicy(), hosts: HostRules = HostRules()) {

@@ -12,25 +12,33 @@ struct FetchAdvice: Sendable {
 
   /// The failure's sentence, and what to do.
   func detail(of failure: TransferFailure) -> String {
-    switch failure.cause {
-    case .credential(let demand): credential(demand, failure)
+    // What became of the bytes that were there.
+    let remark = Self.remark(of: failure)
+    return switch failure.cause {
+    case .credential(let demand): credential(demand, remark, failure)
     case .clientCertificate: "\(failure.detail); --cert FILE shows one to hosts that the command names"
     case .untrustedAuthority(let origin, isForged: true, _):
-      "\(origin): its certificate isn't signed by the authority whose name it has; --cacert FILE names another"
+      "\(origin): its certificate isn't signed by the authority whose name it has\(remark); --cacert FILE names another"
     case .untrustedAuthority: "\(failure.detail); --cacert FILE names the authority that signed it"
     case .refusedAddress(_, let address?, _) where Self.isPrivate(address):
       "\(failure.detail); --allow-private lets such addresses in"
     case .addressLiteral(let address, let source):
-      "\(FailureCause.redirection(source))\(address) is an address, which a proxy would connect to unseen; write a name, or "
+      "\(FailureCause.redirection(source))\(address) is an address, which a proxy would connect to unseen\(remark); write a name, or "
         + "list it in no_proxy"
-    case .digestNeeded(let why): "\(why); --sha256 DIGEST, or --checksums FILE, tells whether it is whole"
-    case .refusedAddress, .unlistedHost, .httpStatus, nil: failure.detail
+    case .digestNeeded(let why): "\(why)\(remark); --sha256 DIGEST, or --checksums FILE, tells whether it is whole"
+    case .refusedAddress, .unlistedHost, .httpStatus, .proxy, nil: failure.detail
     }
   }
 
-  private func credential(_ demand: CredentialDemand, _ failure: TransferFailure) -> String {
+  /// What follows the sentence of a failure's cause.
+  private static func remark(of failure: TransferFailure) -> Substring {
+    guard let sentence = failure.cause?.sentence, failure.detail.hasPrefix(sentence) else { return "" }
+    return failure.detail.dropFirst(sentence.count)
+  }
+
+  private func credential(_ demand: CredentialDemand, _ remark: Substring, _ failure: TransferFailure) -> String {
     guard let advice = demand.isProxy ? proxyCredential : originCredential(demand) else { return failure.detail }
-    return "\(demand.request)\(failure.remark); \(advice)"
+    return "\(demand.request)\(remark); \(advice)"
   }
 
   /// The engine never sees what libcurl gives a proxy of that proxy's URL.

@@ -34,6 +34,9 @@ enum FetchList {
   static func entries(in data: Data, of list: String) throws -> [Entry] {
     let lines = data.withoutByteOrderMark.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     return try lines.enumerated().compactMap { index, line in
+      if line.contains(0) {
+        throw Failure(64, "--from \(list), line \(index + 1): has a NUL byte in it; write URLs as text, one a line")
+      }
       var text = line.drop(while: isBlank)
       while let last = text.last, isBlank(last) { text.removeLast() }
       guard let first = text.first, first != UInt8(ascii: "#") else { return nil }

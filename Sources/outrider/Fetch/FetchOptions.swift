@@ -22,10 +22,9 @@ enum FetchOptions {
     if let limit = command.pace.connectLimit { transport.connectTimeout = limit }
     let environment = ProcessInfo.processInfo.environment
     transport.authorityFile = try authorities(command.requests.cacert, environment)
-    let proxy = try proxy(environment, schemes: schemes)
-    transport.proxy = proxy?.url
+    let proxies = try proxies(environment, schemes: schemes)
+    (transport.proxy, transport.plainProxy) = (proxies.secure, proxies.plain ?? "")
     transport.noProxy = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
-    if proxy?.sparesLoopback == true { transport.noProxy += ",\(loopback)" }
     var options = EngineOptions(transport: transport)
     options.fileMode = 0o666 & ~mask()
     // What other commands left waits for them.
@@ -65,26 +64,29 @@ enum FetchOptions {
     return mask
   }
 
-  struct Proxy: Equatable {
-    var url: String
-    /// It isn't for plain http, which goes to loopback hosts only.
-    var sparesLoopback = false
+  /// Of each scheme; nil: none.
+  struct Proxies: Equatable {
+    var secure: String?
+    var plain: String?
   }
 
-  private static let loopback = "localhost,127.0.0.0/8,::1"
-
-  /// As curl chooses, but that the engine has one proxy for all: where the two schemes would have different ones, it is
-  /// that of https, and loopback hosts are asked directly.
-  static func proxy(_ environment: [String: String], schemes: Set<String> = ["https"]) throws -> Proxy? {
+  /// As curl chooses. One that can't be used is an error where URLs of the command need it.
+  static func proxies(_ environment: [String: String], schemes: Set<String> = ["https"]) throws -> Proxies {
     func first(_ names: [String]) -> String? { names.first { environment[$0]?.isEmpty == false } }
     // Not HTTP_PROXY: to a program that a web server starts, a request's `Proxy:` field would be that.
     let plain = first(["http_proxy", "all_proxy", "ALL_PROXY"])
     let secure = first(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
-    if schemes.contains("http"), plain.map({ environment[$0] }) != secure.map({ environment[$0] }) {
-      if !schemes.contains("https"), let plain { return Proxy(url: try proxy(environment, plain)) }
-      return try secure.map { Proxy(url: try proxy(environment, $0), sparesLoopback: true) }
+    var proxies = Proxies()
+    if let secure {
+      do { proxies.secure = try proxy(environment, secure) } catch {
+        if schemes.contains("https") { throw error }
+        // A redirect may need it, and mustn't go without: a name that never is one (RFC 6761, 6.4).
+        proxies.secure = "http://unusable-https-proxy.invalid:1"
+      }
     }
-    return try secure.map { Proxy(url: try proxy(environment, $0)) }
+    // Nothing leads from https to plain http.
+    if let plain, schemes.contains("http") { proxies.plain = try proxy(environment, plain) }
+    return proxies
   }
 
   /// What libcurl can't use would look to every download like a network that fails. The value isn't shown: it may have a
@@ -118,36 +120,16 @@ enum FetchOptions {
     guard let identity = try? Files.identity(of: path), identity.isRegularFile else {
       throw Failure(66, "\(place): isn't a file that can be read")
     }
-    // Where the first one is will do: a system's file has hundreds, and is looked at by every command.
-    for limit in [16 << 10, 16 << 20] {
-      guard let text = try? Files.text(of: path, limit: limit) else {
-        throw Failure(66, "\(place): isn't a file that can be read")
-      }
-      if holdsCertificate(text) { return path }
+    guard let text = try? Files.text(of: path, limit: longestAuthorities) else {
+      throw Failure(66, "\(place): isn't a file that can be read")
     }
-    throw Failure(66, "\(place): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
+    switch AuthorityText(text) {
+    case .certificates: return path
+    case .none: throw Failure(66, "\(place): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
+    case .damaged(let line):
+      throw Failure(66, "\(place): the block that begins in line \(line) is no certificate; remove it, or mend it")
+    }
   }
 
-  /// Whether a block of textual encoding (RFC 7468) begins as certificates do, with a DER sequence.
-  static func holdsCertificate(_ text: String) -> Bool {
-    var content: [UInt8]?
-    var rest = text.utf8[...]
-    // Without the library's search, which takes as long to be made ready as a small file's whole request.
-    while !rest.isEmpty {
-      let line = rest.prefix { $0 != UInt8(ascii: "\n") }
-      rest = rest[line.endIndex...].dropFirst()
-      let marks = line.starts(with: "-----".utf8)
-      let end = line.reversed().drop { $0 <= UInt8(ascii: " ") }
-      if line.starts(with: "-----BEGIN ".utf8), end.starts(with: "CERTIFICATE-----".utf8.reversed()) {
-        content = []
-      } else if marks, let block = content {
-        let encoded = Data(base64Encoded: Data(block), options: .ignoreUnknownCharacters)
-        if line.starts(with: "-----END ".utf8), encoded?.first == 0x30 { return true }
-        content = nil
-      } else {
-        content?.append(contentsOf: line)
-      }
-    }
-    return false
-  }
+  private static let longestAuthorities = 16 << 20
 }

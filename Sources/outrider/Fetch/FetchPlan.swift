@@ -60,7 +60,7 @@ struct FetchPlan: Sendable {
     var seen: Set<ExactText> = []
     for entry in entries {
       // A file that is listed twice is wanted once.
-      guard seen.insert(ExactText(entry.url)).inserted else { continue }
+      guard seen.insert(ExactText(String(entry.url.prefix { $0 != "#" }))).inserted else { continue }
       let place = entry.place.map { "\($0): " } ?? ""
       let url: ParsedURL
       do throws(ParsedURL.Failure) { url = try ParsedURL(entry.url) } catch {
@@ -119,6 +119,10 @@ struct FetchPlan: Sendable {
   /// files are known by it.
   mutating func makeDirectory() throws {
     if Files.exists(directory) { return }
+    if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: directory) {
+      throw Failure(
+        73, "\(option): is a link to \(Printable.text(target)), which isn't there; make that, or name another")
+    }
     do throws(SystemCallError) {
       try Files.makeDirectories(directory, mode: isForOutput ? 0o700 : 0o777)
     } catch {

@@ -27,7 +27,9 @@ final class FetchSession: Sendable {
     let identity = try FetchIdentity(command, urls: plan.targets.map(\.url))
     var engineOptions = try FetchOptions.engine(command, identity, schemes: plan.schemes)
     var advice = identity?.advice ?? FetchAdvice()
-    advice.hasProxyCredential = FetchOptions.hasCredential(engineOptions.transport.proxy)
+    advice.hasProxyCredential = plan.schemes.allSatisfy {
+      FetchOptions.hasCredential($0 == "http" ? engineOptions.transport.plainProxy : engineOptions.transport.proxy)
+    }
     var options = AssetStore.Options()
     options.startFresh = command.place.startFresh
     // A user who types them, or lists them in a file, may have many.

@@ -131,6 +131,100 @@ import Testing
     #expect(detail.contains("the proxy 127.0.0.1:\(port): ") && !detail.contains("secret"), "\(detail)")
   }
 
+  enum Nonsense: CaseIterable {
+    case close, garbage, flood, certificate
+
+    var reply: Reply? {
+      switch self {
+      case .close: .raw("", ending: .close)
+      case .garbage: .raw("HTTP/1.1 200 OK\r\n\0\r\n\r\n", ending: .close)
+      case .flood:
+        .raw("HTTP/1.1 200 OK\r\n" + String(repeating: "X: \(String(repeating: "x", count: 999))\r\n", count: 99))
+      case .certificate: nil
+      }
+    }
+  }
+
+  @Test(
+    "F-37 a proxy that breaks off, sends nonsense or has a bad certificate is named, and counts against no server",
+    arguments: Nonsense.allCases, [true, false])
+  func nonsense(kind: Nonsense, isSecure: Bool) async throws {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.handler = { _, _ in kind.reply }
+      guard kind == .certificate else { return }
+      Self.secure(&$0)
+      $0.tls?.fault = .expired
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(
+      configure: { if isSecure { Self.secure(&$0) } },
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.transport.proxy = address
+        // Nobody is asked whether the origin is trusted: it isn't the one that can't be.
+        $0.answerChallenge = { _ in .trustShownKey }
+      }, reply: { _, _ in nil })
+    #expect(trial.failure == .noProgress && trial.record.history.fruitlessAttempts == 0, "\(trial.end)")
+    #expect(trial.requests.isEmpty && proxy.requests.count == (kind == .certificate ? 0 : 6))
+    let detail = trial.record.lastError ?? ""
+    #expect(detail.hasPrefix("6 attempts in a row failed; the last: the proxy 127.0.0.1:\(proxy.port): "), "\(detail)")
+    #expect(trial.record.lastCause == .proxy(why: detail))
+  }
+
+  @Test("F-37 what a proxy answers in the clear may be the server's: both are named", arguments: [502, 503, 504])
+  func gateway(status: Int) async throws {
+    let proxy = try Origin {
+      $0.isProxy = true
+      $0.handler = { _, _ in .status(status) }
+    }
+    defer { proxy.stop() }
+    let address = proxy.url
+    let trial = try await Trial.run(options: { $0.transport.proxy = address }, reply: { _, _ in nil })
+    #expect(trial.failure == .noProgress && trial.record.history.fruitlessAttempts == 6, "\(trial.end)")
+    let detail = trial.record.lastError ?? ""
+    #expect(detail.contains("the last: the proxy 127.0.0.1:\(proxy.port), or http://127.0.0.1:"), "\(detail)")
+    #expect(detail.hasSuffix(" behind it, answered \(status)"), "\(detail)")
+  }
+
+  @Test("F-37 each hop has the proxy of its scheme, or none", arguments: ["", "other", "same"])
+  func proxyOfTheHop(plain: String) async throws {
+    let (first, second) = (try Origin { $0.isProxy = true }, try Origin { $0.isProxy = true })
+    let target = try Origin {
+      Self.secure(&$0)
+      $0.resources[Trial.path] = Resource(Trial.content)
+    }
+    defer { for server in [first, second, target] { server.stop() } }
+    let (address, other, place) = (first.url, second.url, target.url(Trial.path))
+    let trial = try await Trial.run(
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.transport.proxy = address
+        $0.transport.plainProxy = plain == "same" ? nil : plain == "other" ? other : ""
+      }, reply: { _, _ in .with { $0.redirect = .to(place) } })
+    #expect(trial.isFinished && trial.requests.count == 1, "\(trial.end)")
+    #expect(first.requests.map(\.method) == (plain == "same" ? ["GET", "CONNECT"] : ["CONNECT"]))
+    #expect(second.requests.map(\.method) == (plain == "other" ? ["GET"] : []))
+  }
+
+  @Test("F-37 where only plain http has a proxy, https goes without") func plainOnly() async throws {
+    let proxy = try Origin { $0.isProxy = true }
+    let target = try Origin {
+      Self.secure(&$0)
+      $0.resources[Trial.path] = Resource(Trial.content)
+    }
+    defer { for server in [proxy, target] { server.stop() } }
+    let (address, place) = (proxy.url, target.url(Trial.path))
+    let trial = try await Trial.run(
+      options: {
+        $0.transport.authorityFile = Authority.shared.path
+        $0.transport.plainProxy = address
+      }, reply: { _, _ in .with { $0.redirect = .to(place) } })
+    #expect(trial.isFinished && target.requests.count == 1, "\(trial.end)")
+    #expect(proxy.requests.map(\.method) == ["GET"])
+  }
+
   @Test(
     "F-37 another proxy in mid-transfer: what is there stays, and the rest comes by the new one",
     arguments: [true, false])
@@ -198,6 +292,8 @@ import Testing
     ])
   func name(proxy: String, expected: String) {
     #expect(ProxyRules.name(of: proxy) == expected)
+    #expect(ProxyRules.isSOCKS(proxy) == proxy.hasPrefix("socks5h:"))
+    #expect(ProxyRules.isOfTLS(proxy) == proxy.hasPrefix("https:"))
   }
 
   @Test("F-37 a proxy that fails is left alone for longer and longer") func backOff() async throws {

@@ -17,7 +17,7 @@ import Testing
     case 4: .truncated
     case 5: .stalled
     case 6: .protocolFault("x")
-    case 7: .http2(enhanceYourCalm: .random(using: &random))
+    case 7: .http2(enhanceYourCalm: .random(using: &random), detail: "x")
     default: .status([400, 401, 403, 404, 404, 407, 408, 410, 429, 451, 500, 503, 777][random.below(13)])
     }
   }

@@ -148,4 +148,20 @@ import Testing
       url = next
     }
   }
+
+  @Test(
+    "what is no URL is shown without what may be secret",
+    arguments: [
+      (#"https:\/\/us:xyz@h/p?sig=xyz"#, "(hidden)@h/p"), ("https://us:xyz@h x/p?sig=xyz", "(hidden)@h x/p"),
+      ("https://h:99999/p?sig=xyz", "https://h:99999/p"), ("https://h:99999/p#xyz", "https://h:99999/p"),
+      ("https://us:xyz?xyz@h:99999/p", "(hidden)"), ("https://us:xyz@\u{301}h x/p", "(hidden)@\u{301}h x/p"),
+      ("https://h:99999/@a/b@c", "(hidden)@c"),
+    ])
+  func malformedTarget(target: String, shown: String) throws {
+    let decision = RedirectPolicy.decide(
+      status: 302, location: [target], from: try ParsedURL("https://a.example/"), visited: [], rules: HostRules())
+    guard case .refuse(let failure) = decision else { throw Unexpected("\(decision)") }
+    #expect(!failure.detail.contains("xyz"), "\(failure.detail)")
+    #expect(RedirectPolicy.shown(target) == shown)
+  }
 }

@@ -66,7 +66,8 @@ import Testing
       (.resolve("x"), .transient),
       (.connect("x"), .transient), (.tls("x"), .transient), (.reset("x"), .transient), (.truncated, .transient),
       (.stalled, .transient),
-      (.headTimeout, .transient), (.http2(enhanceYourCalm: true), .transient), (.protocolFault("x"), .transient),
+      (.headTimeout, .transient), (.http2(enhanceYourCalm: true, detail: "x"), .transient),
+      (.protocolFault("x"), .transient),
     ] as [(TransferProblem, TransferProblem.Classification)])
   func classification(problem: TransferProblem, expected: TransferProblem.Classification) {
     #expect(problem.classification(hasTime: false) == expected && !problem.description.isEmpty)

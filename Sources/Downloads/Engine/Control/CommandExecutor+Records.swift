@@ -60,6 +60,7 @@ extension CommandExecutor {
     let failure = TransferFailure(.offline, detail: "there is no network")
     var record = record
     record.state = .failed(failure)
+    record.partial = nil
     handle(.begin(.update(PendingUpdate(record: record, disposition: .failed(failure)), removesFiles: true)))
   }
 

@@ -150,6 +150,7 @@ extension JobRecord {
   fileprivate var cancelled: JobRecord {
     var record = self
     record.state = .cancelled
+    record.partial = nil
     return record
   }
 }

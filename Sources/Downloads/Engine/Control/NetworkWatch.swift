@@ -50,8 +50,12 @@ final class NetworkWatch: EnginePart {
   }
 
   func setProxy(_ proxy: String?, except noProxy: String) {
-    guard proxy != engine.options.transport.proxy || noProxy != engine.options.transport.noProxy else { return }
+    guard
+      proxy != engine.options.transport.proxy || noProxy != engine.options.transport.noProxy
+        || engine.options.transport.plainProxy != nil
+    else { return }
     engine.options.transport.proxy = proxy
+    engine.options.transport.plainProxy = nil
     engine.options.transport.noProxy = noProxy
     transport.follow(engine.options.transport)
     // What the old one did is nothing to the new one.

@@ -45,6 +45,7 @@ enum Conclusion: Equatable {
     case .yield: self = .retire(Retirement(.queued(reportsBlock: false)))
     case .cancel:
       record.state = .cancelled
+      record.partial = nil
       self = .retire(Retirement(.cancelled, removing: .everything))
     case .fail(let failure): self = .failed(failure)
     case .startAfresh(let reason): self = .startAfresh(reason: reason)

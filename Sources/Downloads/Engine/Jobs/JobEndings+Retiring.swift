@@ -10,8 +10,9 @@ extension JobEndings {
     if network.suspectsPortal(job, failure) { return handle(.suspectedPortal(failure), job) }
     let own = job.hasRequested ? job.attempt(until: clock, failure.status, failure.detail) : nil
     if let failure = keepingBytes(job, failure) { return failAndKeep(job, failure, attempt ?? own) }
-    let failure = failure.reason == .refused && !failure.isBareStatus ? failure : failure.losing(job.durableBytes)
-    if failure.isRefusedAccess { job.record.partial = nil }
+    let failure = failure.losing(job.durableBytes, as: ResumePolicy.reasonForLoss(failure, job.record))
+    // The journal knows of no byte that is removed.
+    job.record.partial = nil
     failed(job, failure, Retirement(.failed(failure), removing: .everything, attempt: attempt ?? own))
   }
 

@@ -9,13 +9,15 @@ extension Connections {
     return Authenticator.Request(
       app: specification.app, identifier: specification.identifier, hop: segment.request.visited.count,
       origin: segment.request.url.origin,
-      proxyName: engine.options.transport.isProxied(segment.request.url) ? engine.options.transport.proxyName : nil,
+      proxyName: engine.options.transport.isProxied(segment.request.url)
+        ? engine.options.transport.proxyName(for: segment.request.url) : nil,
       refusals: job.record.history.challenges, canAsk: engine.options.answerChallenge != nil)
   }
 
   func challenged(_ job: ActiveJob, _ segment: Segment, _ head: ResponseHead) -> ResponsePlan {
     let peer = engine.origins.number(
-      of: head.status == 407 ? engine.options.transport.proxyName : segment.request.url.origin)
+      of: head.status == 407 ? engine.options.transport.proxyName(for: segment.request.url) : segment.request.url.origin
+    )
     let request = authenticatorRequest(job, segment)
     switch job.access.challenged(head, request, strongest: &engine.origins[peer].strongestOffered) {
     case .again: return .again(segment.request.ask, .probe)

@@ -46,7 +46,7 @@ extension Connections {
         endings.stop(job, then: .askOtherwise(why))
       }
     case .problem(let problem, let retryAfter):
-      endings.attemptFailed(job, segment, problem, retryAfter: retryAfter)
+      endings.attemptFailed(job, segment, namingGateway(problem, segment.request.url), retryAfter: retryAfter)
     case .authenticate(let question):
       authenticate(job, segment, question)
     // Decided when the head came.
@@ -174,8 +174,17 @@ extension Connections {
     job.file.written.bytes += Int64(content.count)
   }
 
+  /// What a proxy answers to a request in the clear looks like what it passes on.
+  private func namingGateway(_ problem: TransferProblem, _ url: ParsedURL) -> TransferProblem {
+    guard case .status(let status) = problem, (502...504).contains(status), url.scheme == "http",
+      engine.options.transport.isProxied(url)
+    else { return problem }
+    return .gateway(status, by: "\(engine.options.transport.proxyName(for: url)), or \(url.origin) behind it,")
+  }
+
   func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
-    let (proxy, origin) = (engine.options.transport.proxyName, segment.request.url.origin)
+    let url = segment.request.url
+    let (proxy, origin) = (engine.options.transport.proxyName(for: url), url.origin)
     let text =
       end.proxyStatus.map { "\(proxy) answered \($0): it can't reach \(origin)" }
       ?? "\(problem == .proxy ? proxy : origin): \(Printable.text(end.message))"
@@ -267,7 +276,7 @@ extension Connections {
     case .connect: .connect(text)
     case .tls: .tls(text)
     case .proxy: .proxy(text)
-    case .http2(let fault): .http2(enhanceYourCalm: fault == .enhanceYourCalm)
+    case .http2(let fault): .http2(enhanceYourCalm: fault == .enhanceYourCalm, detail: text)
     case .truncated: .truncated
     case .protocolFault: .protocolFault(text)
     case .reset, .timeout, .other, .untrusted, .clientCertificate, .refusedAddress, .aborted: .reset(text)

@@ -129,7 +129,8 @@ final class Connections: EnginePart, TransportClient {
     failTransfer(
       segment,
       isProxied
-        ? .proxy("\(engine.options.transport.proxyName): \(text)") : .connect("\(segment.request.url.origin): \(text)"))
+        ? .proxy("\(engine.options.transport.proxyName(for: segment.request.url)): \(text)")
+        : .connect("\(segment.request.url.origin): \(text)"))
   }
 
   /// Drops a transfer and treats its job as one whose attempt failed.
