@@ -54,6 +54,26 @@ import Testing
     }
   }
 
+  @Test(
+    "without /proc no program takes its command line for an empty one",
+    arguments: [
+      "outrider --help", "outrider policy test /nonexistent.test.yaml", "outrider call libc.so.6 abs 'i32(i32)' -5",
+      "outriderd --help",
+    ])
+  func withoutProcessFiles(command: String) throws {
+    try Self.expect(
+      70, "no /proc is mounted here",
+      ["-rm", "/bin/sh", "-c", "mount -t tmpfs none /proc && exec \(Workspace.products)/\(command)"],
+      program: "/usr/bin/unshare")
+  }
+
+  @Test("a /dev without /dev/null is what is named, and not the runner") func withoutDevices() throws {
+    let command = ([Workspace.outrider] + Self.abs).map { "'\($0)'" }.joined(separator: " ")
+    try Self.expect(
+      70, "there is no /dev/null here", ["-rm", "/bin/sh", "-c", "mount -t tmpfs none /dev && exec \(command)"],
+      program: "/usr/bin/unshare")
+  }
+
   @Test("a container is no folder of the machine's", arguments: ["/proc", "/sys/kernel", "/usr/lib"])
   func containers(path: String) throws {
     try Self.expect(64, "the container \(path)", Self.abs + ["--container", path])
