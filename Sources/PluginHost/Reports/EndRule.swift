@@ -47,6 +47,7 @@ struct EndRule {
     guard hadBegun else {
       return Outcome(.hostFailed, "the runner \(end) before anything of the plugin was loaded")
     }
+    if lastWord == nil, !exit.wasSignalled, exit.status == RunnerExit.channelLost { return channelClosed }
     switch lastWord {
     case .crashed(let site) where site.signal == SIGBUS && cutShort != nil:
       return Outcome(.loadFailed, "\(cutShort ?? "") is cut short: it has less than its own headers say; copy it again")
@@ -61,6 +62,11 @@ struct EndRule {
   /// What a plugin may have done that ends without a word.
   static let ownProcess =
     "; should it have executed a program in its own process, that took the plugin's place: fork(2) or posix_spawn(3) give a program its own"
+
+  /// What has closed the runner's end of it, while that went on or so that it ended.
+  var channelClosed: Outcome {
+    Outcome(.protocolViolation, "the plugin closed its channel" + (startsPrograms ? Self.ownProcess : ""))
+  }
 
   /// How it ended where the kernel ended it, or one of its processes, for memory; nil: it didn't.
   var memoryOutcome: Outcome? {

@@ -104,8 +104,7 @@ extension Run {
       if meter.isExiting {
         checkClosing()
       } else {
-        let advice = plan.policy.startsPrograms ? EndRule.ownProcess : ""
-        kill(Outcome(.protocolViolation, "the plugin closed its channel\(advice)"))
+        kill(endRule.channelClosed)
       }
     }
   }
