@@ -28,6 +28,7 @@ struct EndRule {
     case crashed(RunnerMessage.CrashSite)
     /// `call`: the name of what was called.
     case wildPointer(RunnerMessage.WildPointer, call: String)
+    case reenteredCallback
   }
 
   func outcome(of exit: ServerEvent.Exit) -> Outcome {
@@ -53,6 +54,11 @@ struct EndRule {
       return Outcome(.loadFailed, "\(cutShort ?? "") is cut short: it has less than its own headers say; copy it again")
     case .crashed(let site) where site.signal != 0: return Outcome(.crashed, "\(CrashText.describe(site)) \(phase)")
     case .wildPointer(let pointer, let call): return Outcome(.crashed, CrashText.describe(pointer, call: call))
+    case .reenteredCallback:
+      return Outcome(
+        .crashed,
+        "it called a function of the host's on a thread on which one was under way \(phase): in a signal handler, or after it had jumped out of that one"
+      )
     // A call of exit(3) tells who made it.
     case .crashed, nil:
       return Outcome(.crashed, "\(end) \(phase)" + (startsPrograms && !exit.wasSignalled ? Self.ownProcess : ""))

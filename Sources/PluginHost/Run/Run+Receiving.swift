@@ -204,6 +204,7 @@ extension Run {
     case .answered:
       guard lane.rang() else { throw .unexpected("'answered' out of turn") }
       takeAnswer()
+    case .reenteredCallback: note(lastWord: .reenteredCallback)
     case .corruptQuestion: throw .unexpected("something else in the place of the host's question")
     case .ready: handle(.ready(id: id))
     case .wallsClosed(let report): handle(.wallsClosed(failure: report.failures.first.map(outcome), id: id))
