@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 static ol_callback_handler told;
+static _Thread_local volatile int is_under_way;
 
 void ol_set_callback_handler(ol_callback_handler handler) { told = handler; }
 
@@ -19,7 +20,10 @@ _Static_assert(OL_CALLBACKS == 64, "the code below knows it");
 /* A library doesn't expect that what it calls changes errno. */
 __attribute__((used, visibility("hidden"))) void ol_callback_enter(uint32_t number, struct ol_callback_call *call) {
   int before = errno;
-  if (told) told(number, call);
+  int is_reentered = is_under_way;
+  is_under_way = 1;
+  if (told) told(number, call, is_reentered);
+  is_under_way = is_reentered;
   errno = before;
 }
 

@@ -22,6 +22,20 @@
 #include <time.h>
 #include <unistd.h>
 
+static int argument_count;
+static char **arguments;
+
+/* glibc gives a constructor what it gives main(3). Swift's CommandLine reads /proc/self/cmdline, and has no words where there is none. */
+__attribute__((constructor)) static void keep_arguments(int count, char **words) {
+  argument_count = count;
+  arguments = words;
+}
+
+int ol_arguments(char ***words) {
+  *words = arguments;
+  return argument_count;
+}
+
 int ol_spawn(const char *path, char *const *argv, char *const *envp, int channel, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;

@@ -26,6 +26,8 @@ package enum RunnerMessage: Sendable, Equatable {
   case answered
   /// What came isn't a question of the host's (id 0): the plugin has changed or taken what was asked. The runner ends for it.
   case corruptQuestion
+  /// The plugin called a function of the host's on a thread on which one was under way (id 0), and the runner ends for it.
+  case reenteredCallback
 
   /// How the runner fared with each step; a failed one carries its errno.
   package struct WallReport: Sendable, Equatable {
@@ -233,6 +235,7 @@ package enum RunnerMessage: Sendable, Equatable {
       writer.integer(pointer.address)
     case .answered: kind = 73
     case .corruptQuestion: kind = 74
+    case .reenteredCallback: kind = 76
     }
     return Frame(kind: kind, id: id, payload: writer.bytes)
   }
@@ -288,6 +291,7 @@ package enum RunnerMessage: Sendable, Equatable {
       self = .wildPointer(WildPointer(source: source, address: try reader.integer()))
     case 73: self = .answered
     case 74: self = .corruptQuestion
+    case 76: self = .reenteredCallback
     case let other: throw .unknownKind(other)
     }
     try reader.end()

@@ -37,10 +37,21 @@ package final class EventLoop: @unchecked Sendable {
   private var lastKey: UInt64 = 2
   private var armed: Duration?
   private var isRunning = true
+  /// Who may go on with what the loop's thread does: another one can't wake it where the loop's descriptors were closed.
+  private let stage = Atomic(Stage.working)
+  private var failed: (SystemCallError) -> Void = { _ in }
   /// How often the loop has looked for what is ready; for those who share each time out among many. Loop thread only.
   package private(set) var turn: UInt64 = 0
   /// For the handler that runs: one at a time, on this thread.
   package var buffer = [UInt8](repeating: 0, count: 65536)
+
+  private enum Stage: UInt8, AtomicRepresentable {
+    case working
+    /// In the kernel, for what comes.
+    case waiting
+    /// Another thread has ended the loop meanwhile.
+    case lost
+  }
 
   private struct Pending {
     var work: [@Sendable () -> Void] = []
@@ -84,7 +95,24 @@ package final class EventLoop: @unchecked Sendable {
     if isMine { return finish() }
     guard isFirst else { return }
     var one: UInt64 = 1
-    _ = write(wakeup, &one, 8)
+    // Nothing would wake the loop any more. One that is at work notices by itself.
+    guard write(wakeup, &one, 8) < 0, errno == EBADF,
+      stage.compareExchange(expected: .waiting, desired: .lost, ordering: .acquiringAndReleasing).exchanged
+    else { return }
+    end(EBADF)
+  }
+
+  /// Calls `body` if the loop ends by itself, because this program has closed the descriptors that it waits for; before what was
+  /// submitted since, on whichever thread notices. Loop thread only, or before the loop is shared.
+  package func onFailure(_ body: @escaping (SystemCallError) -> Void) { failed = body }
+
+  /// `code`: why it can't wait any more; nil: it was shut down.
+  private func end(_ code: Int32?) {
+    pending.withLock { ($0.hasEnded, $0.isInHand) = (true, true) }
+    thread.store(0, ordering: .relaxed)
+    if let code { failed(SystemCallError("epoll_wait", code: code, subject: "\(name)")) }
+    failed = { _ in }
+    finish()
   }
 
   /// One piece after the other: what is done may submit more.
@@ -168,8 +196,11 @@ package final class EventLoop: @unchecked Sendable {
     while isRunning {
       arm()
       var count: Int32 = 0
+      stage.store(.waiting, ordering: .releasing)
       let code = ol_epoll_wait(epoll, &keys, Int32(keys.count), -1, &count)
-      if code != 0, code != EINTR { break }
+      let isMine = stage.compareExchange(expected: .waiting, desired: .working, ordering: .acquiringAndReleasing)
+      guard isMine.exchanged else { return }
+      if code != 0, code != EINTR { return end(code) }
       turn += 1
       fire()
       for key in keys.prefix(Int(count)) {
@@ -184,9 +215,7 @@ package final class EventLoop: @unchecked Sendable {
       }
       fire()
     }
-    pending.withLock { ($0.hasEnded, $0.isInHand) = (true, true) }
-    thread.store(0, ordering: .relaxed)
-    finish()
+    end(nil)
   }
 
   private func drain(_ descriptor: Int32) {

@@ -26,6 +26,8 @@ package enum PolicyWarnings {
     package var isOpenToAll: (String) -> Bool = { _ in false }
     /// Without symbolic links; the path itself where it leads to nothing.
     package var real: (String) -> String = { $0 }
+    /// The names to which links lead on the way to a path (`LinkHops`).
+    package var hops: (String) -> [String] = { _ in [] }
     /// Under a policy, the link on the way to a path that a plugin may have put there; nil: there is none.
     package var plantedLinks: (Policy) -> (String) -> String? = { _ in { _ in nil } }
     /// Under a policy, whether a path lies in a folder that plugins may write to.
@@ -46,6 +48,7 @@ package enum PolicyWarnings {
         resolve: { policy in Result { () throws(HostError) in try PatternExpansion.resolved(policy) } })
       machine.isHidden = { Files.isThere($0) == nil }
       machine.real = { path in (try? Files.real(path)) ?? path }
+      machine.hops = { LinkHops.all(from: $0, link: Files.link) }
       machine.plantedLinks = { policy in PluginReach(under: policy).plantedLink }
       machine.isPlugins = { policy in PluginReach(under: policy).holds }
       machine.isOpenToAll = PolicyPath.isOpenToAll
@@ -60,13 +63,15 @@ package enum PolicyWarnings {
       func warn(_ message: String) { found.append(Warning(path: path, message: message)) }
       let isWritten = policy.access(to: path) == .write
       let isPattern = policy.patterns.contains { $0.pattern.text == path }
-      if !isPattern, !policy.optional.contains(path), !machine.exists(path) {
+      // What it leads to at this moment, if anything, is another matter at the next.
+      let isProcess = RevealingFolder.rejectionReason(for: path, hops: machine.hops(path)) != nil
+      if !isPattern, !isProcess, !policy.optional.contains(path), !machine.exists(path) {
         warn(
           machine.isHidden(path)
             ? "\(path) lies in a folder that you may not search: whether it exists can't be told, and a run of yours with this policy is refused"
             : "\(path) doesn't exist here: a run with this policy is refused")
       }
-      if !isPattern, machine.isDevice(path) {
+      if !isPattern, !isProcess, machine.isDevice(path) {
         warn("\(path) is a device, and no plugin opens it: a run with this policy is refused; see 'devices'")
       }
       if policy.read.contains(path), policy.write.contains(path) {
@@ -125,7 +130,7 @@ package enum PolicyWarnings {
     let real = machine.real(path)
     if real == "/" { return "is everything" }
     if RunnerView.isOwn(real) { return "is where a plugin has something of its own; name what is needed in it" }
-    if let reason = RevealingFolder.rejectionReason(forReal: real) { return reason }
+    if let reason = RevealingFolder.rejectionReason(for: path, hops: machine.hops(path) + [real]) { return reason }
     if policy.access(to: path) == .write, let reason = MachineFolder.rejectionReason(forWriting: real) { return reason }
     let access = policy.access(to: path)
     let other = policy.grants.first { other in
@@ -179,6 +184,11 @@ package enum PolicyWarnings {
       found.append(
         "\(device), which a pattern stands for, is a device, and no plugin opens it: a run with this policy is refused; see 'devices'"
       )
+    }
+    for path in grants where !literal.contains(path) {
+      guard let reason = RevealingFolder.rejectionReason(for: path, hops: machine.hops(path)) else { continue }
+      found.append("\(path), which a pattern stands for, \(reason): a run with this policy is refused")
+      break
     }
     if policy.hasNetwork,
       let own = RunnerView.networkFiles.first(where: { own in

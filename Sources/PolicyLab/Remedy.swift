@@ -33,7 +33,10 @@ package struct Remedy: Sendable, Equatable {
     package var isDevice: (String) -> Bool = { _ in false }
     /// Whether it can't be told if it is there, for a folder on the way that this user may not search.
     package var isHidden: (String) -> Bool = { _ in false }
-    package var isReadable: (String) -> Bool = { _ in true }
+    /// Why a plugin couldn't read a file that is granted to it, as a clause about the file; nil: it could.
+    package var whyUnreadable: (String) -> String? = { _ in nil }
+    /// The names to which links lead on the way to a path (`LinkHops`).
+    package var hops: (String) -> [String] = { _ in [] }
     /// Of the path itself, wherever it leads.
     package var isLink: (String) -> Bool = { _ in false }
     /// The link on the way to a path that a plugin may have put there.
@@ -50,11 +53,19 @@ package struct Remedy: Sendable, Equatable {
         Files.mode(of: path).map { [S_IFCHR, S_IFBLK].contains($0 & S_IFMT) } ?? false
       }
       machine.isHidden = { Files.isThere($0) == nil }
-      machine.isReadable = { access($0, R_OK) == 0 }
+      machine.whyUnreadable = Self.whyUnreadable
+      machine.hops = { LinkHops.all(from: $0, link: Files.link) }
       machine.isLink = { Files.link($0) != nil }
       machine.plantedLink = { PluginReach(under: $1).plantedLink(on: $0) }
       machine.isPlugins = { PluginReach(under: $1).holds($0) }
       return machine
+    }
+
+    /// Root reads everything; its plugins have the rights of each file's owner.
+    private static func whyUnreadable(_ path: String) -> String? {
+      guard geteuid() == 0 else { return access(path, R_OK) == 0 ? nil : "which you may not read" }
+      let isForOwner = Files.mode(of: path).map { $0 & S_IRUSR != 0 } ?? true
+      return isForOwner ? nil : "whose mode doesn't let its owner read it, nor a plugin: chmod u+r does"
     }
   }
 
@@ -198,9 +209,8 @@ package struct Remedy: Sendable, Equatable {
     if path == "/" { return "no policy grants it: it is everything; grant the folders that it lists" }
     let real = machine.real(path)
     // A link to a program, a folder or a descriptor there leads elsewhere for another process that follows it.
-    if let reason = RevealingFolder.rejectionReason(forReal: path) { return "no policy grants it: it \(reason)" }
-    if let reason = RevealingFolder.rejectionReason(forReal: real) {
-      return "no policy grants it: it \(real == path ? "" : "leads to \(real), which ")\(reason)"
+    if let reason = RevealingFolder.rejectionReason(for: path, hops: machine.hops(path) + [real]) {
+      return "no policy grants it: it \(reason)"
     }
     if machine.isFolder(path) == nil, path.unicodeScalars.contains("\u{fffd}") {
       return "no policy can name it: its name isn't UTF-8"
@@ -238,7 +248,7 @@ package struct Remedy: Sendable, Equatable {
     case false?:
       Remedy(
         line: files("read", path),
-        words: "shows that file" + (machine.isReadable(path) ? "" : ", which you may not read"))
+        words: "shows that file" + (machine.whyUnreadable(path).map { ", \($0)" } ?? ""))
     }
   }
 
@@ -295,7 +305,11 @@ package struct Remedy: Sendable, Equatable {
   private static func offering(
     _ path: String, _ policy: Policy, _ machine: Machine, _ words: String
   ) -> Remedy {
-    if let reason = MachineFolder.rejectionReason(forWriting: machine.real(path)) {
+    let real = machine.real(path)
+    let reason =
+      MachineFolder.rejectionReason(forWriting: real)
+      ?? RevealingFolder.rejectionReason(for: path, hops: machine.hops(path) + [real])
+    if let reason {
       return Remedy(line: nil, words: "no policy lets it write there: \(Printable.text(path, limit: 400)) \(reason)")
     }
     return Remedy(line: writing(path, policy), words: words)

@@ -10,7 +10,23 @@ enum CallbackTable {
   private static let open = Mutex([UInt8: CallbackSignature]())
 
   /// Before the first call: in the server.
-  static func prepare() { ol_set_callback_handler { CallbackTable.called($0, $1) } }
+  static func prepare() {
+    _ = reentered
+    ol_set_callback_handler { number, call, isReentered in
+      if isReentered != 0 { CallbackTable.endReentered() }
+      CallbackTable.called(number, call)
+    }
+  }
+
+  /// Made before: the thread may have been interrupted anywhere, with any lock in its hand.
+  private static let reentered = RunnerMessage.reenteredCallback.frame(id: 0).encoded()
+
+  private static func endReentered() -> Never {
+    _ = reentered.withUnsafeBytes {
+      Glibc.send(Runner.control, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT))
+    }
+    ol_exit_now(128 + SIGABRT)
+  }
 
   /// The address of the function that `text` describes: a number, and the signature. nil for what no host says.
   static func begin(_ text: [UInt8]) -> (number: UInt8, address: UInt64)? {

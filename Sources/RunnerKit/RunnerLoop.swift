@@ -24,7 +24,7 @@ struct RunnerLoop {
       // Otherwise it would look as if the plugin had ended its process.
       _ = channel.send(RunnerMessage.corruptQuestion.frame(id: 0))
     }
-    ol_exit_now(0)
+    ol_exit_now(RunnerExit.channelLost)
   }
 
   /// False when the host has closed the channel. Throws where what came isn't a question.

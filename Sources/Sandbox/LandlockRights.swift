@@ -38,6 +38,9 @@ package struct LandlockRights: Sendable, Equatable {
   package var readable: UInt64 { filesystem & (Self.readFile | Self.readDirectory | Self.execute) }
   /// Rights on a directory that may be written: everything but executing and special files.
   package var writable: UInt64 { filesystem & ~(Self.execute | Self.specialFiles | Self.deviceControl) }
+  /// Rights on the devices that every plugin has. Which commands of ioctl(2) there are is the filter's to say; of those each device
+  /// answers as it does without Landlock (ENOTTY), and isatty(3) with it.
+  package var device: UInt64 { filesystem & (Self.readFile | Self.writeFile | Self.deviceControl) }
   /// The subset that applies to something that isn't a directory.
   package func forFile(_ rights: UInt64) -> UInt64 {
     rights & (Self.execute | Self.writeFile | Self.readFile | Self.truncate | Self.deviceControl)

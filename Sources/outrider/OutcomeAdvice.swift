@@ -22,7 +22,7 @@ enum OutcomeAdvice {
     case .crashed
     where ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"].contains { report.outcome.detail.hasPrefix("ended by \($0)") }:
       "nothing could say where: a stack smaller than 512 KiB overflowed, or the plugin changed how the signal is handled, or wrote over what tells it; --debug shows it"
-    case .crashed where isInLibraryAlone(report):
+    case .crashed where isInLibraryAlone(report) && !report.outcome.detail.contains("EFLAGS.AC"):
       "none of the plugin's functions is known to have been under way: it may have written beyond its memory before"
     case .loadFailed where report.outcome.detail.contains(": cannot open shared object file"):
       isOfPlugin(report)

@@ -26,7 +26,7 @@ enum Output {
   static func draw(_ text: String, to descriptor: Int32 = STDERR_FILENO) { _ = write(text, to: descriptor) }
 
   /// Whether the command line asks for one JSON object. Before it is parsed, or where it can't be, nothing else tells.
-  static let isJSON = CommandLine.arguments.dropFirst().prefix { $0 != "--" }.contains("--json")
+  static let isJSON = Arguments.words.prefix { $0 != "--" }.contains("--json")
   private static let hasPrintedJSON = Atomic(false)
 
   /// What a command prints with `--json` that ended without a result. Nothing where it has printed one.

@@ -46,7 +46,7 @@ struct Outrider: AsyncParsableCommand {
   ]
 
   private static func parsed() throws -> any ParsableCommand {
-    let arguments = CommandLine.arguments.dropFirst()
+    let arguments = Arguments.words
     // An argument of a call's may look like any option, and the version is every command's.
     if let type = arguments.first.flatMap({ triedAlone[$0] }), !arguments.contains("--version"),
       let command = try? type.parse(Array(arguments.dropFirst()))
@@ -54,14 +54,15 @@ struct Outrider: AsyncParsableCommand {
       return command
     }
     if let objection = CommandNames(of: Self.self).objection(to: Array(arguments)) { throw ValidationError(objection) }
-    return try parseAsRoot()
+    return try parseAsRoot(arguments)
   }
 
-  private static var isFetch: Bool { CommandLine.arguments.dropFirst().first == "fetch" }
+  private static var isFetch: Bool { Arguments.words.first == "fetch" }
 
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.
   static func main() async {
     OpenFiles.fillStandardDescriptors()
+    if let lack = ProcessFiles.lack { Exit.leave(70, lack) }
     // Who presses Ctrl-\ wants an end, and no report of a crash.
     signal(SIGQUIT, SIG_DFL)
     // Workers of the executors, the watchdog, and the processes that a plugin takes.

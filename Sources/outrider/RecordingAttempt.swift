@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetModel
+internal import Basics
 internal import Glibc
 internal import LinuxSystem
 internal import PluginHost

@@ -31,10 +31,15 @@ struct OutriderDaemon: AsyncParsableCommand {
   @Option(help: "End after so many seconds without anything to do.") var idleExit: Double?
 
   static func main() async {
+    if let lack = ProcessFiles.lack {
+      let line = "outriderd: \(lack)\n"
+      _ = write(STDERR_FILENO, line, line.utf8.count)
+      ProgramEnd.leave(70)
+    }
     if let unreadable = Arguments.unreadable {
       exit(withError: ValidationError("\(unreadable); names of files and folders have to be UTF-8"))
     }
-    await main(nil)
+    await main(Arguments.words)
   }
 
   mutating func validate() throws {

@@ -386,6 +386,31 @@ import Testing
     #expect(end.status == 0 && end.output == "done\n", "\(end)")
   }
 
+  @Test("a program that closes the host's own files has errors from it, and no call that waits for ever") func closed()
+    throws
+  {
+    let folder = try Self.installed()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let script = """
+      import os
+      from outrider import Host, OutriderError
+      host = Host()
+      plugin = host.load("libc.so.6")
+      os.closerange(3, 1000)
+      for body in (lambda: plugin.call("abs", "i32(i32)", -5, within=1.0), lambda: host.load("libz.so.1")):
+        try: print("answered", body())
+        except OutriderError as error: print(error)
+      """
+    let end = try Workspace.run(
+      ["python3", "-c", script], program: "/usr/bin/env",
+      environment: [
+        "OUTRIDER_LIBRARY": "\(folder)/lib/liboutrider.so.1", "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": "\(Workspace.root)/Examples/embed-python",
+      ])
+    #expect(end.status == 0 && end.output.contains("the host's own files are closed"), "\(end)")
+    #expect(end.output.split(separator: "\n").count == 2 && !end.output.contains("answered"), "\(end)")
+  }
+
   @Test(
     "a function that a plugin waits for is refused what it asks of that plugin, and answered by others",
     .timeLimit(.minutes(1)))

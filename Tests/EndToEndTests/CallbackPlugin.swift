@@ -2,6 +2,7 @@
 enum CallbackPlugin {
   static let source = """
     #include <pthread.h>
+    #include <signal.h>
     #include <stdint.h>
     #include <string.h>
     #include <sys/socket.h>
@@ -40,6 +41,17 @@ enum CallbackPlugin {
     int bytes(int (*f)(const char *, long), long count) { return f(large, count); }
     void *self(void *(*f)(void *)) { return f((void *)&kept); }
     void *mine(void) { return (void *)&kept; }
+    static simple interrupting;
+    static void on_alarm(int number) { interrupting(number); }
+    static void *alarms(void *thread) { for (;;) { pthread_kill(*(pthread_t *)thread, SIGALRM); usleep(1000); } }
+    int interrupts(simple f) {
+      static pthread_t own, other;
+      struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_NODEFER};
+      interrupting = f;
+      own = pthread_self();
+      sigaction(SIGALRM, &action, 0);
+      return pthread_create(&other, 0, alarms, &own) ? -1 : f(1);
+    }
     /* Without the program's own code: a frame on the service channel. */
     int forges(simple f, int number, int twice) {
       unsigned char frame[16 + 1 + 4 + 9] = {0x6f, 0x52, 1, 137, 14, 0, 0, 0, 99, 0, 0, 0, 0, 0, 0, 0, (unsigned char)number, 1, 0, 0, 0, 1, 7};

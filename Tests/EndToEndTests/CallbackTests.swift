@@ -253,6 +253,26 @@ import Testing
     #expect(between?.outcome.kind == .protocolViolation)
   }
 
+  @Test("a signal handler that calls it while the same thread waits for it is the plugin's mistake") func reentered()
+    async throws
+  {
+    let host = try Workspace.host()
+    defer { host.stop() }
+    let plugin = try await plugin(nil, host)
+    let ended = await report {
+      _ = try await plugin.call(
+        "interrupts", "i32(callback)",
+        .callback("i32(i32)") { _ in
+          try await Task.sleep(for: .seconds(100))
+          return 1
+        })
+    }
+    #expect(
+      ended?.outcome.kind == .crashed
+        && ended?.outcome.detail.hasPrefix("it called a function of the host's on a thread on which one was") == true,
+      "\(String(describing: ended?.outcome))")
+  }
+
   @Test("a call that returns while its callback is under way ends the run") func leaving() async throws {
     let host = try Workspace.host()
     defer { host.stop() }

@@ -44,6 +44,12 @@ import Testing
       (64, "shows what a process of the machine is", "write: [/proc/1/task]"),
       (64, "would lie over /dev/null and /dev/urandom", "read: [/dev]"),
       (64, "/proc/self/root, which the policy grants under 'read', leads to /", "read: [/proc/self/root]"),
+      (64, "/proc/self/fd/0, which the policy grants under 'read', shows what a process", "read: [/proc/self/fd/0]"),
+      (64, "/dev/stdin, which the policy grants under 'read', leads to /proc/self/fd/0, which", "read: [/dev/stdin]"),
+      (64, "/dev/stdout, which the policy grants under 'write', leads to /proc/self/fd/1", "write: [/dev/stdout]"),
+      // Whether or not anything is open there.
+      (64, "/dev/fd/99, which the policy grants under 'read', leads to /proc/self/fd/99", "read: [/dev/fd/99]"),
+      (64, "/dev/pts, which the policy grants under 'write', holds terminals alone", "write: [/dev/pts]"),
       (64, "/tmp, which the policy grants under 'read', is where a plugin has something of its own", "read: [/tmp]"),
       (64, "limits.openFiles", "limits: {openFiles: 99999999}"),
       (64, "the filter never denies getpid", "onDenied: {getpid: kill}"),
@@ -52,6 +58,26 @@ import Testing
     for (status, sentence, policy) in policies {
       try Self.expect(status, sentence, Self.abs + ["--policy", policy])
     }
+  }
+
+  @Test(
+    "without /proc no program takes its command line for an empty one",
+    arguments: [
+      "outrider --help", "outrider policy test /nonexistent.test.yaml", "outrider call libc.so.6 abs 'i32(i32)' -5",
+      "outriderd --help",
+    ])
+  func withoutProcessFiles(command: String) throws {
+    try Self.expect(
+      70, "no /proc is mounted here",
+      ["-rm", "/bin/sh", "-c", "mount -t tmpfs none /proc && exec \(Workspace.products)/\(command)"],
+      program: "/usr/bin/unshare")
+  }
+
+  @Test("a /dev without /dev/null is what is named, and not the runner") func withoutDevices() throws {
+    let command = ([Workspace.outrider] + Self.abs).map { "'\($0)'" }.joined(separator: " ")
+    try Self.expect(
+      70, "there is no /dev/null here", ["-rm", "/bin/sh", "-c", "mount -t tmpfs none /dev && exec \(command)"],
+      program: "/usr/bin/unshare")
   }
 
   @Test("a container is no folder of the machine's", arguments: ["/proc", "/sys/kernel", "/usr/lib"])

@@ -239,7 +239,20 @@ import Testing
       let folder = try Self.folder()
       defer { try? FileManager.default.removeItem(atPath: folder) }
       let end = try Workspace.run(["call", "\(folder)/a.so", "unaligned", "i32()", "--wall", "20s", "--cpu", "20s"])
-      #expect(end.status == 11 && end.errors.contains("crashed: SIGBUS in unaligned +0x"), "\(end)")
+      #expect(
+        end.status == 11 && end.errors.contains("because the plugin has set EFLAGS.AC) in unaligned +0x"), "\(end)")
+      #expect(!end.errors.contains("near null"), "\(end)")
+    }
+
+    @Test("what faults after a plugin that forbade unaligned memory is the plugin's doing") func unalignedAfter() throws
+    {
+      let folder = try Self.folder()
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      let source = #"int left(void) { __asm__ volatile("pushf; orl $0x40000,(%rsp); popf"); return 1; }"#
+      try LibraryTests.compile(source, "-o left.so", in: folder)
+      let end = try Workspace.run(["call", "\(folder)/left.so", "left", "i32()", "--wall", "20s", "--cpu", "20s"])
+      #expect(end.status == 11 && end.errors.contains("because the plugin has set EFLAGS.AC) in "), "\(end)")
+      #expect(!end.errors.contains("near null") && !end.errors.contains("beyond its memory"), "\(end)")
     }
   #endif
 

@@ -58,6 +58,9 @@ import Testing
         if (write(full, bytes, 8) != -1 || errno != ENOSPC || read(full, bytes, 8) != 8 || bytes[0] != 0) return 2;
         if (read(random, bytes, 8) != 8 || read(random, others, 8) != 8) return 3;
         if (*(unsigned long *)bytes == *(unsigned long *)others) return 4;
+        int devices[] = {null, full};
+        for (int index = 0; index < 2; index++)
+          if (isatty(devices[index]) || errno != ENOTTY) return 5;
         return open("/dev/zero", O_RDONLY) >= 0 || open("/dev/tty", O_RDONLY) >= 0 || open("/dev/null/..", O_RDONLY) >= 0;
       }
       """, "-O1 -o works.so", in: folder)

@@ -35,6 +35,22 @@ import Testing
     #expect(end.status == status && !end.errors.contains("exit handler"), "\(end)")
   }
 
+  @Test(
+    "a constructor or a function that closes every descriptor has closed the plugin's channel",
+    arguments: [true, false])
+  func closed(byConstructor: Bool) throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      #include <unistd.h>
+      \(byConstructor ? "__attribute__((constructor))" : "") void shut(void) { for (int n = 3; n < 1000; n++) close(n); }
+      int again(void) { shut(); for (;;) pause(); }
+      """, "-o shut.so", in: folder)
+    let end = try Workspace.run(["call", folder + "/shut.so", "again", "i32()"])
+    #expect(end.status == 16 && end.errors.contains("the plugin closed its channel"), "\(end)")
+  }
+
   @Test("an interrupted command runs none") func interrupted() throws {
     let folder = try LibraryTests.folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -123,7 +123,7 @@ extension SeededGenerator {
       .stackFrame(
         .init(index: integer(), library: text(), symbol: text(), symbolOffset: integer(), address: integer()))
     case 10: .answered
-    case 13: .corruptQuestion
+    case 13: chance(2) ? .corruptQuestion : .reenteredCallback
     case 7: .ready
     case 8:
       .wildPointer(.init(source: chance(2) ? .result : chance(2) ? .table : .argument, address: integer()))

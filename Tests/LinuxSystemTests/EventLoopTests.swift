@@ -58,6 +58,35 @@ import Testing
     #expect(before.withLock { $0 } <= 2 * 20)
   }
 
+  /// Descriptors of this process's, by what they lead to (proc(5)).
+  private static func descriptors() -> [Int32: String] {
+    let numbers = ((try? Files.names(in: "/proc/self/fd")) ?? []).compactMap { Int32($0) }
+    return numbers.reduce(into: [:]) { $0[$1] = Files.link("/proc/self/fd/\($1)") }
+  }
+
+  @Test("a program that has closed a loop's descriptors finds out, and what it submits is done") func closed() async {
+    await #expect(processExitsWith: .success) {
+      let before = Set(Self.descriptors().keys)
+      let loop = try EventLoop("test.loop")
+      let isReady = DispatchSemaphore(value: 0)
+      let failures = Mutex<[Int32]>([])
+      loop.submit {
+        loop.onFailure { error in failures.withLock { $0.append(error.code) } }
+        isReady.signal()
+      }
+      isReady.wait()
+      for (number, link) in Self.descriptors() where !before.contains(number) && link.hasPrefix("anon_inode:") {
+        close(number)
+      }
+      let done = DispatchSemaphore(value: 0)
+      loop.submit { done.signal() }
+      #expect(done.wait(timeout: .now() + 20) == .success)
+      #expect(failures.withLock { $0 } == [EBADF])
+      loop.submit { done.signal() }
+      #expect(done.wait(timeout: .now() + 20) == .success)
+    }
+  }
+
   private enum Purpose: UInt8, CaseIterable { case first, second, last }
 
   /// Neither another purpose nor another owner has the same timer.

@@ -48,7 +48,7 @@ import Testing
     "a signal that a process sent, or that has no address, has no fault",
     arguments: [
       site(0x64, code: 0), site(0x64, code: -6), site(0, code: 0x80), site(0x64, signal: SIGABRT),
-      site(0x1010, signal: SIGFPE),
+      site(0x1010, signal: SIGFPE), site(0, code: 1, signal: SIGBUS),
     ])
   func noFault(site: RunnerMessage.CrashSite) { #expect(CrashText.fault(site) == nil) }
 

@@ -63,6 +63,21 @@ import Testing
     }
   }
 
+  @Test("A runner that ends because its channel is gone says who closed it") func closedChannel() {
+    let found = outcome(status: RunnerExit.channelLost)
+    #expect(found == Outcome(.protocolViolation, "the plugin closed its channel"))
+    // exit(3) tells that it was called, and a status of the plugin's own is no word of the runner's.
+    var exit = Self.crash
+    exit.signal = 0
+    #expect(outcome(status: RunnerExit.channelLost) { $0.lastWord = .crashed(exit) }.kind == .crashed)
+    #expect(outcome(status: RunnerExit.channelLost) { $0.hadBegun = false }.kind == .hostFailed)
+  }
+
+  @Test("A function of the host's that is called within itself is the plugin's mistake") func reentered() {
+    let found = outcome(status: 134) { $0.lastWord = .reenteredCallback }
+    #expect(found.kind == .crashed && found.detail.contains("on which one was under way in a call"))
+  }
+
   @Test("A machine without memory is no plugin's limit") func lackOfMemory() {
     let found = outcome(signal: SIGKILL, cpu: .seconds(9)) { $0.lackedMemory = true }
     #expect(found.kind == .hostFailed && found.detail.contains("in a call: the machine, or the cgroup"))

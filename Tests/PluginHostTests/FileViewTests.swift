@@ -1,3 +1,4 @@
+import Basics
 import HostProtocol
 import Testing
 
@@ -261,9 +262,26 @@ import Testing
       ("/dev", true), ("/proc", true), ("/proc/1", true), ("/proc/4711/fd", true), ("/proc/cpuinfo", false),
       ("/proc/sys/kernel", false), ("/dev/shm", false), ("/device", false), ("/process", false), ("/srv/proc", false),
       ("/proc/1x", false), ("/proc/self", true), ("/proc/self/status", true), ("/proc/thread-self/comm", true),
+      ("/dev/pts", true), ("/dev/pts/0", false),
     ])
   func folders(path: String, isRefused: Bool) {
     #expect((RevealingFolder.rejectionReason(forReal: path) != nil) == isRefused)
+  }
+
+  @Test(
+    "what leads to something of a process is refused by each name on the way",
+    arguments: [
+      ("/dev/stdin", "leads to /proc/self/fd/0, which shows"), ("/dev/fd/7", "leads to /proc/self/fd/7, which shows"),
+      ("/proc/self/fd/7", "shows what"), ("/srv/in", "leads to /dev/stdin"), ("/srv/cpu", nil), ("/srv/in/..", nil),
+    ] as [(String, String?)])
+  func hops(path: String, words: String?) {
+    let links = [
+      "/dev/stdin": "/proc/self/fd/0", "/dev/fd": "/proc/self/fd", "/proc/self": "17", "/srv/in": "/dev/stdin",
+      "/srv/cpu": "/proc/cpuinfo", "/proc/17/fd/0": "/etc/hosts", "/proc/17/fd/7": "pipe:[1]",
+    ]
+    let reason = RevealingFolder.rejectionReason(for: path, hops: LinkHops.all(from: path) { links[$0] })
+    #expect(
+      reason?.hasPrefix(words == "leads to /dev/stdin" ? "leads to /proc/self/fd/0" : words ?? "-") ?? (words == nil))
   }
 
   @Test("to open a folder for writing changes nothing but for a file without a name") func foldersForWriting() {

@@ -1,3 +1,4 @@
+import Basics
 import PluginHost
 import Sandbox
 import Testing

@@ -53,6 +53,26 @@ import Testing
     #expect(words.map { word in found.contains { $0.contains(word) } } ?? found.isEmpty, "\(found)")
   }
 
+  @Test(
+    "what leads to something that a process has open is refused, whatever that is and whether it is there",
+    arguments: [(true, true), (true, false), (false, false)])
+  func opened(isThere: Bool, isDevice: Bool) throws {
+    var machine = PolicyWarnings.Machine(exists: { _ in isThere }, isDevice: { _ in isDevice })
+    machine.hops = { $0 == "/dev/stdin" || $0 == "/dev/std0" ? ["/proc/self/fd/0", "/dev/null"] : [] }
+    let literal = try Policy(parsing: "version: 2\nfiles: {read: [/dev/stdin]}\n", file: "p")
+    let found = PolicyWarnings.find(literal, on: machine).map(\.message)
+    #expect(found.count == 1 && found[0].hasPrefix("/dev/stdin leads to /proc/self/fd/0, which shows what"), "\(found)")
+    machine.resolve = { policy in
+      var policy = policy
+      (policy.patterns, policy.read) = ([], ["/dev/std0"])
+      return .success(policy)
+    }
+    let pattern = try Policy(parsing: "version: 2\nfiles: {read: [\"/dev/std*\"]}\n", file: "p")
+    let messages = PolicyWarnings.find(pattern, on: machine).map(\.message)
+    #expect(
+      messages.contains { $0.hasPrefix("/dev/std0, which a pattern stands for, leads to /proc/self") }, "\(messages)")
+  }
+
   @Test("what lies in a folder that who checks may not search isn't said not to exist", arguments: [true, false])
   func hidden(isHidden: Bool) throws {
     var machine = PolicyWarnings.Machine { _ in false }

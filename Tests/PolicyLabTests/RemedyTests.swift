@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import Sandbox
 import TestSupport
 import Testing
@@ -22,7 +24,8 @@ import Testing
     machine.real = { $0 == "/mounts" ? "/proc/17/mounts" : $0 }
     machine.isLink = { $0.hasSuffix("link") }
     machine.isHidden = { $0.hasPrefix("/closed/") }
-    machine.isReadable = { $0 != "/data/secret" }
+    machine.whyUnreadable = { $0 == "/data/secret" ? "which you may not read" : nil }
+    machine.hops = { $0 == "/dev/stdout" ? ["/proc/self/fd/1"] : [] }
     return machine
   }
 
@@ -114,6 +117,10 @@ import Testing
       (denial("files", "openat", "/proc/self/status"), nil, "no policy grants it"),
       (denial("files", "openat", "/proc/1/environ"), nil, "no policy grants it"),
       (denial("files", "openat", "/dev"), nil, "no policy grants it"),
+      (denial("files", "openat", "/dev/stdout"), nil, "it leads to /proc/self/fd/1, which shows"),
+      (denial("files", "openat", "/dev/stdout", writes: true), nil, "it leads to /proc/self/fd/1, which shows"),
+      (denial("files", "openat", "/dev/pts/0", writes: true), nil, "isn't on this machine"),
+      (denial("files", "openat", "/dev/d", writes: true), "files: {write: [$CONTAINER, $TMP, /dev/d]}", "all"),
       (denial("files", "openat", "/proc/cpuinfo"), "files: {read: [/proc/cpuinfo]}", "that file"),
       (denial("files", "openat", "/usr/lib", writes: true), nil, "change the runtime"),
       (denial("files", "openat", "/bundle/x", writes: true), nil, "only reads its bundle"),
@@ -294,6 +301,17 @@ import Testing
     for (path, isHeld) in [("/data/d/e", true), ("/data/d/f", false)] {
       let remedy = Remedy(for: Self.denial("files", "rename", path, writes: true), under: policy, on: Self.machine)
       #expect((remedy.line == nil) == isHeld && remedy.words.contains("/data/d/e/part") == isHeld, "\(remedy)")
+    }
+  }
+
+  @Test("what its own mode keeps from everybody is said to be so, as root as well") func unreadable() throws {
+    let path = ProcessFolder.path + "/unreadable"
+    try Data().write(to: URL(fileURLWithPath: path))
+    for (mode, isUnreadable) in [(0, true), (0o400, false)] as [(mode_t, Bool)] {
+      chmod(path, mode)
+      let remedy = Remedy(for: Self.denial("files", "openat", path), under: Policy())
+      #expect(remedy.line?.hasPrefix("files: {read: [") == true)
+      #expect(remedy.words.hasPrefix("shows that file, wh") == isUnreadable, "\(remedy)")
     }
   }
 

@@ -5,7 +5,7 @@ import Testing
 /// The functions that a plugin is given to call.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct CallbackEntryTests {
   @Test("each entry says its number, and passes what the calling convention puts where") func entries() throws {
-    ol_set_callback_handler { number, call in
+    ol_set_callback_handler { number, call, _ in
       let call = UnsafeMutablePointer(call)
       let general = withUnsafeBytes(of: call.pointee.general) { Array($0.bindMemory(to: UInt64.self)) }
       let vector = withUnsafeBytes(of: call.pointee.vector) { Array($0.bindMemory(to: UInt64.self)) }
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test("a float is returned where floats are, and errno stays") func results() throws {
-    ol_set_callback_handler { _, call in
+    ol_set_callback_handler { _, call, _ in
       close(-1)
       call.pointee.result = 2.5.bitPattern
     }
@@ -40,5 +40,20 @@ import Testing
     let after = errno
     #expect(result == 2.5)
     #expect(after == 7)
+  }
+
+  @Test("one that is called while one is under way on its thread is told so, and the next one isn't") func reentered()
+    throws
+  {
+    ol_set_callback_handler { number, call, isReentered in
+      if number == 5, let inner = ol_callback(6) {
+        let function = unsafeBitCast(inner, to: (@convention(c) () -> UInt64).self)
+        call.pointee.result = UInt64(isReentered) << 1 | function()
+      } else {
+        call.pointee.result = UInt64(isReentered)
+      }
+    }
+    let function = unsafeBitCast(try #require(ol_callback(5)), to: (@convention(c) () -> UInt64).self)
+    for _ in 0..<2 { #expect(function() == 0b01) }
   }
 }

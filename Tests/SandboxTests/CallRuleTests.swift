@@ -270,6 +270,8 @@ enum RandomCallRules {
       ("deny: [fileChanges]", "mkdir", "systemCalls: {deny: [mkdir]}"),
       ("kill: [clone]", "clone", "systemCalls: {kill: [clone]}"),
       ("deny: [fileChanges]", "chown", nil), ("deny: [sockets]", "socket", nil), ("kill: [ptrace]", "ptrace", nil),
+      ("kill: [newThreads]", "clone3", "systemCalls: {kill: [clone3]}"),
+      ("kill: [clone3]", "clone3", "systemCalls: {kill: [clone3]}"), ("deny: [newThreads]", "clone3", nil),
       ("deny: [mkdir]", "rmdir", nil), ("kill: [mmap]", "mmap", nil),
     ] as [(String, String, String?)])
   func refusals(_ text: String, _ call: String, _ line: String?) throws {

@@ -16,8 +16,9 @@ import Testing
 
   @Test(arguments: 1...8) func grantsNoMoreThanTheKernelKnows(_ abi: Int) {
     let rights = LandlockRights(abi: abi)
-    for granted in [rights.readable, rights.writable, rights.forFile(rights.readable), rights.forFile(rights.writable)]
-    {
+    for granted in [
+      rights.readable, rights.writable, rights.forFile(rights.readable), rights.forFile(rights.writable), rights.device,
+    ] {
       #expect(granted & ~rights.filesystem == 0)
       #expect(granted != 0)
     }

@@ -16,7 +16,8 @@ struct ol_callback_call {
   uint64_t result;
 };
 
-typedef void (*ol_callback_handler)(uint32_t number, struct ol_callback_call *_Nonnull call);
+/* `is_reentered`: one is under way on this thread already, in which a signal handler made this one, or which was jumped out of. */
+typedef void (*ol_callback_handler)(uint32_t number, struct ol_callback_call *_Nonnull call, int is_reentered);
 
 /* Who is told of every call, on the caller's thread. */
 void ol_set_callback_handler(ol_callback_handler _Nonnull handler);

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* How many words this program was started with, and the words, as the kernel handed them over; without /proc, too. */
+int ol_arguments(char *_Nullable *_Nullable *_Nonnull words);
 /* posix_spawn(3) with descriptor `channel` as 3, /dev/null as 0, and every descriptor from 4 on closed. */
 int ol_spawn(const char *_Nonnull path, char *_Nullable const *_Nonnull argv, char *_Nullable const *_Nonnull envp,
              int channel, pid_t *_Nonnull pid);

@@ -232,7 +232,7 @@ struct CallLink: ~Copyable, Sendable {
     case .loaded, .loadFailed, .returned, .entryPointMissing, .symbolIsData:
       return Answer(message: message, id: answer.id, isAfterMessages: answer.has_sent != 0)
     case .ready, .wallsClosed, .crashed, .stackFrame, .threadFrame, .threadTold, .wildPointer, .answered,
-      .corruptQuestion:
+      .corruptQuestion, .reenteredCallback:
       throw .unexpected("\(kind) in the memory for calls")
     }
   }

@@ -57,12 +57,12 @@ struct Grant {
       if machine.hidesFiles, RunnerView.isOwn(place) {
         throw .usage("\(subject), is where a plugin has something of its own; name what is needed in it")
       }
-      let named = try RunPath(opening: path, writable: writable, subject: subject)
+      let named = try found(at: path, writable, subject)
       let identity = named.identity
       guard identity.inode != root?.inode || identity.device != root?.device else {
         throw .usage("\(subject), leads to /, which is everything; name the directories that are needed")
       }
-      if let rejectionReason = RevealingFolder.rejectionReason(for: path, identity) {
+      if let rejectionReason = RevealingFolder.rejectionReason(for: path, named) {
         throw .usage("\(subject), \(rejectionReason)")
       }
       // Where it is attached, none is opened (mount(2), MS_NODEV).
@@ -90,6 +90,18 @@ struct Grant {
     try checkNames(grants)
     if machine.hidesFiles { grants += try foldersBetween(grants, writable) }
     return try innermostLast(grants, machine)
+  }
+
+  /// What no policy grants isn't said to be missing: whether something is open under a number of the host's is no question.
+  private static func found(
+    at path: String, _ writable: [FileIdentity], _ subject: String
+  ) throws(HostError) -> RunPath {
+    do throws(HostError) {
+      return try RunPath(opening: path, writable: writable, subject: subject)
+    } catch {
+      guard let reason = RevealingFolder.rejectionReason(for: path) else { throw error }
+      throw .usage("\(subject), \(reason)")
+    }
   }
 
   /// Landlock's rules only add to those of the folders around: a folder in one that is read can't be listed only.

@@ -18,6 +18,8 @@ struct GrantWalk {
     let identity: FileIdentity
     /// Whether plugins, of this run or an earlier one, may have written it.
     let isPlugins: Bool
+    /// Whether a link of /proc is on the way: what it leads to is a process's, under whatever name.
+    let isProcess: Bool
   }
 
   /// Folders and files that plugins of this run may write to; of those of earlier runs `WritableMark` tells.
@@ -52,7 +54,8 @@ struct GrantWalk {
       }
       let identity = try state.current.identity()
       let isPlugins = state.isWritable.last == true
-      return Found(descriptor: state.current, identity: identity, isPlugins: isPlugins)
+      let isProcess = state.isProcess
+      return Found(descriptor: state.current, identity: identity, isPlugins: isPlugins, isProcess: isProcess)
     } catch {
       throw error.code == 0 ? .link(error.subject) : .system(error)
     }
@@ -65,6 +68,7 @@ struct GrantWalk {
     /// Whether a plugin may change what lies in the folder, for each on the way down.
     var isWritable = [false]
     var links = 0
+    var isProcess = false
 
     init(_ components: [String], _ path: String) throws(SystemCallError) {
       rest = components[...]
@@ -78,6 +82,7 @@ struct GrantWalk {
     state.links += 1
     guard state.links <= Self.maxLinks else { throw SystemCallError("open", code: ELOOP, subject: path) }
     if ol_is_proc(state.current.number) == 1 {
+      state.isProcess = true
       let found = try Self.entry(name, of: state.current, path, 0)
       // What is open may have no name any more, and what has one may be a pipe. A folder's ways up are those of its name.
       if !(try found.identity().isDirectory) {

@@ -16,6 +16,8 @@ struct RunPath: ~Copyable {
   var identity: FileIdentity { found.identity }
   /// Whether plugins, of this run or an earlier one, may have written it.
   var isPlugins: Bool { found.isPlugins }
+  /// Whether it was found by a link of /proc, as what a process has open is.
+  var isProcess: Bool { found.isProcess }
   /// Names the file, but can neither read nor write (O_PATH).
   var number: Int32 { found.descriptor.number }
 

@@ -73,6 +73,7 @@ final class ForkServerClient: @unchecked Sendable {
   /// Starts `program` and waits until it has loaded everything: some 25 ms, at most `timeout`. `isWanted`: asked meanwhile; what
   /// isn't wanted any more is given up.
   init(_ program: Program, timeout: Duration, isWanted: () -> Bool = { true }) throws(HostError) {
+    if let lack = ProcessFiles.lack ?? Self.lackOfDevices { throw .failed("the fork server doesn't start: \(lack)") }
     do throws(SystemCallError) {
       let (mine, theirs) = try Sockets.pair(stream: false)
       socket = OwnedDescriptor(taking: mine)
@@ -88,6 +89,13 @@ final class ForkServerClient: @unchecked Sendable {
     } catch {
       throw .failed(Self.farewell(process, program.runner, error))
     }
+  }
+
+  /// Without it, posix_spawn(3) says of the program that it isn't there.
+  private static var lackOfDevices: String? {
+    Files.exists("/dev/null")
+      ? nil
+      : "there is no /dev/null here (null(4)), which runners have as their standard input: mount a /dev that has it"
   }
 
   /// Ends a server that can't be used. The sentence says how it ended, where it did so by itself.

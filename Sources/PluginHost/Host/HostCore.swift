@@ -62,6 +62,15 @@ final class HostCore: @unchecked Sendable {
       loop: loop, pool: pool, cgroups: cgroups, filters: FilterSupply(loop: loop, workers: workers), alarm: alarm)
     Janitor.removeFolders()
     loop.submit { [self] in
+      loop.onFailure { [runs, weak pool] error in
+        pool?.stopStarting()
+        pool?.stop()
+        for run in runs.all {
+          run.serverDied(
+            "the host's own files are closed (\(error.description)): a program that closes what it didn't open, as closefrom(3) does, makes a new host after that"
+          )
+        }
+      }
       cgroups.open()
       // Without it, calls of idle plugins come by this thread.
       try? alarm.watch(on: loop) { [runs] in for run in runs.all { run.lookAfterThaw() } }

@@ -232,10 +232,10 @@ struct SpawnPlan {
     if machine.hidesFiles { rules.append(.init(path: RunnerView.memoryMap, rights: LandlockRights.readFile)) }
     let devices = policy.devices
     if machine.hidesFiles, devices.count == PolicyDevice.allCases.count {
-      rules.append(.init(path: "/dev", rights: LandlockRights.readFile | LandlockRights.writeFile))
+      rules.append(.init(path: "/dev", rights: rights.device))
     } else {
       for path in RunnerView.devices where devices.contains(where: { $0.path == path }) {
-        rules.append(.init(path: path, rights: LandlockRights.readFile | LandlockRights.writeFile))
+        rules.append(.init(path: path, rights: rights.device))
       }
     }
     rules.append(.init(path: view.bundle, rights: rights.readable))

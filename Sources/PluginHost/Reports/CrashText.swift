@@ -36,6 +36,8 @@ enum CrashText {
     case SIGSEGV where isStackOverflow(site): "stack overflow"
     case SIGSEGV where site.code == fromKernel && !isAbort(site):
       "an address that no process can have, or an instruction that it may not use"
+    case SIGBUS where isUnaligned(site):
+      "an unaligned access, which faults because the plugin has set EFLAGS.AC"
     // FPE_INTDIV
     case SIGFPE where site.code == 1: "a division by zero, or of the lowest number by -1"
     default: nil
@@ -44,6 +46,11 @@ enum CrashText {
 
   /// SI_KERNEL: the processor told no address.
   private static let fromKernel: Int32 = 0x80
+  /// BUS_ADRALN without an address, as x86-64 has it for its alignment check.
+  private static func isUnaligned(_ site: RunnerMessage.CrashSite) -> Bool {
+    site.signal == SIGBUS && site.code == 1 && site.address == 0
+  }
+
   private static let nearNull: UInt64 = 64 << 10
   private static let aroundStack: UInt64 = 64 << 10
   private static let largestFrame: UInt64 = 64 << 20
@@ -51,7 +58,9 @@ enum CrashText {
   /// The memory that it couldn't use; nil where the signal has no address.
   static func fault(_ site: RunnerMessage.CrashSite) -> RunReport.Fault? {
     // A process that sends it names none, nor does the kernel for an address that no process can have (SI_KERNEL).
-    guard [SIGSEGV, SIGBUS].contains(site.signal), site.code > 0, site.code != fromKernel else { return nil }
+    guard [SIGSEGV, SIGBUS].contains(site.signal), site.code > 0, site.code != fromKernel,
+      !isUnaligned(site)
+    else { return nil }
     let access: RunReport.Fault.Access? =
       switch site.access {
       case .unknown: nil

@@ -28,6 +28,7 @@ struct EndRule {
     case crashed(RunnerMessage.CrashSite)
     /// `call`: the name of what was called.
     case wildPointer(RunnerMessage.WildPointer, call: String)
+    case reenteredCallback
   }
 
   func outcome(of exit: ServerEvent.Exit) -> Outcome {
@@ -47,11 +48,17 @@ struct EndRule {
     guard hadBegun else {
       return Outcome(.hostFailed, "the runner \(end) before anything of the plugin was loaded")
     }
+    if lastWord == nil, !exit.wasSignalled, exit.status == RunnerExit.channelLost { return channelClosed }
     switch lastWord {
     case .crashed(let site) where site.signal == SIGBUS && cutShort != nil:
       return Outcome(.loadFailed, "\(cutShort ?? "") is cut short: it has less than its own headers say; copy it again")
     case .crashed(let site) where site.signal != 0: return Outcome(.crashed, "\(CrashText.describe(site)) \(phase)")
     case .wildPointer(let pointer, let call): return Outcome(.crashed, CrashText.describe(pointer, call: call))
+    case .reenteredCallback:
+      return Outcome(
+        .crashed,
+        "it called a function of the host's on a thread on which one was under way \(phase): in a signal handler, or after it had jumped out of that one"
+      )
     // A call of exit(3) tells who made it.
     case .crashed, nil:
       return Outcome(.crashed, "\(end) \(phase)" + (startsPrograms && !exit.wasSignalled ? Self.ownProcess : ""))
@@ -61,6 +68,11 @@ struct EndRule {
   /// What a plugin may have done that ends without a word.
   static let ownProcess =
     "; should it have executed a program in its own process, that took the plugin's place: fork(2) or posix_spawn(3) give a program its own"
+
+  /// What has closed the runner's end of it, while that went on or so that it ended.
+  var channelClosed: Outcome {
+    Outcome(.protocolViolation, "the plugin closed its channel" + (startsPrograms ? Self.ownProcess : ""))
+  }
 
   /// How it ended where the kernel ended it, or one of its processes, for memory; nil: it didn't.
   var memoryOutcome: Outcome? {

@@ -104,8 +104,7 @@ extension Run {
       if meter.isExiting {
         checkClosing()
       } else {
-        let advice = plan.policy.startsPrograms ? EndRule.ownProcess : ""
-        kill(Outcome(.protocolViolation, "the plugin closed its channel\(advice)"))
+        kill(endRule.channelClosed)
       }
     }
   }
@@ -205,6 +204,7 @@ extension Run {
     case .answered:
       guard lane.rang() else { throw .unexpected("'answered' out of turn") }
       takeAnswer()
+    case .reenteredCallback: note(lastWord: .reenteredCallback)
     case .corruptQuestion: throw .unexpected("something else in the place of the host's question")
     case .ready: handle(.ready(id: id))
     case .wallsClosed(let report): handle(.wallsClosed(failure: report.failures.first.map(outcome), id: id))

@@ -42,7 +42,7 @@ extension Run {
 
   private func verdict(on exit: ServerEvent.Exit) -> Outcome { endRule.outcome(of: exit) }
 
-  private var endRule: EndRule {
+  var endRule: EndRule {
     let limits = plan.policy.limits
     var rule = EndRule(
       phase: machine.phase.moment, hadBegun: !machine.phase.isClosingWalls, cpuTotal: limits.cpuTotal,

@@ -32,7 +32,7 @@ struct GrantRefusal {
     let real = machine.real(path)
     if machine.isDevice(real) { return Remedy.otherDevice }
     // Where no option helps, none is named: /proc/mounts leads to what /proc has of one process.
-    if real != path, let reason = RevealingFolder.rejectionReason(forReal: real) {
+    if let reason = RevealingFolder.rejectionReason(for: path, hops: machine.hops(path) + [real]) {
       return "no policy grants it: it \(reason)"
     }
     // A run would mark it as plugins' for good, and others keep their files there.

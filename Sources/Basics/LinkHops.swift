@@ -1,5 +1,3 @@
-internal import Basics
-
 /// The names by which the kernel comes from a path to what it leads to (path_resolution(7)).
 package enum LinkHops {
   private static let maxLinks = 40
