@@ -47,12 +47,25 @@ struct ArchiveUnpacker {
       writer,
       ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT | ARCHIVE_EXTRACT_PERM
         | ARCHIVE_EXTRACT_NO_OVERWRITE)
+    try checkChecksums(file)
     guard archive_read_open_fd(reader, file.number, 1 << 16) == ARCHIVE_OK else {
+      // Of what is compressed its kind is known before its content is found to be wrong.
+      guard archive_errno(reader) == EILSEQ else { throw damaged(reader) }
       throw BundleError(
         .notABundle, archive, "is neither a tar nor a zip archive (\(message(reader)))",
         remedy: "pack the app with: tar -czf Name.tar.gz Name.app")
     }
     try unpack(reader, writer)
+  }
+
+  /// Those of gzip; libarchive looks at those of all other kinds itself.
+  private func checkChecksums(_ file: borrowing OwnedDescriptor) throws(BundleError) {
+    let bounds = outrider_gzip_limits(
+      total: UInt64(clamping: limits.totalBytes), free: UInt64(clamping: limits.freeBytes),
+      ratio: UInt64(clamping: limits.ratio))
+    if let objection = outrider_gzip_objection(file.number, bounds) {
+      throw damaged(because: String(cString: objection))
+    }
   }
 
   private var outOfMemory: BundleError { BundleError(.systemRefused, archive, "can't be unpacked: no memory is left") }
@@ -105,7 +118,8 @@ struct ArchiveUnpacker {
       var offset: Int64 = 0
       switch archive_read_data_block(reader, &block, &count, &offset) {
       case ARCHIVE_EOF: return
-      case ARCHIVE_OK, ARCHIVE_WARN: break
+      case ARCHIVE_OK: break
+      // A warning: a checksum or a length that isn't right.
       default: throw damaged(reader)
       }
       // A hole counts as what it is read as.
@@ -119,8 +133,10 @@ struct ArchiveUnpacker {
     }
   }
 
-  private func damaged(_ reader: OpaquePointer) -> BundleError {
-    BundleError(.damagedArchive, archive, "is damaged or cut (\(message(reader)))", remedy: "pack or fetch it again")
+  private func damaged(_ reader: OpaquePointer) -> BundleError { damaged(because: message(reader)) }
+
+  private func damaged(because reason: String) -> BundleError {
+    BundleError(.damagedArchive, archive, "is damaged or cut (\(reason))", remedy: "pack or fetch it again")
   }
 
   private func checkWriting(_ result: Int32, _ writer: OpaquePointer, _ path: String) throws(BundleError) {

@@ -32,7 +32,8 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     connections(old, new)
     for wall in Wall.allCases where old.require.contains(wall) != new.require.contains(wall) {
       let isDropped = old.require.contains(wall)
-      add(isDropped, isDropped ? "runs also where \(wall.rawValue) isn't in force" : "doesn't run without \(wall.rawValue)")
+      let name = wall.rawValue
+      add(isDropped, isDropped ? "runs also where \(name) isn't in force" : "doesn't run without \(name)")
     }
     calls(old, new)
     rules(old, new)

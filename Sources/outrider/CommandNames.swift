@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import LinuxSystem
+internal import AssetModel
 
 /// What the words at the beginning of a command line name.
 struct CommandNames {

@@ -28,7 +28,7 @@ struct OutriderDaemon: AsyncParsableCommand {
   @Option(help: "A descriptor on which it says 'ready', or why it can't start.") var readyFd: Int32?
   @Option(help: "With --development, a PEM file with a certificate authority to trust.") var authority: String?
   @Flag(help: "Put a damaged database aside; its last backup, or an empty one, takes its place.") var startFresh = false
-  @Option(help: "End after so many seconds without anything to do.") var idleExit: Double?
+  @Option(help: "End after so many seconds without a client, an app or work.") var idleExit: Double?
 
   static func main() async {
     if let lack = ProcessFiles.lack {

@@ -48,6 +48,49 @@ import Testing
     #expect(FileManager.default.contentsEqual(atPath: placed.executablePath, andPath: "\(bundle)/Sessions"))
   }
 
+  @Test(
+    "an archive whose content isn't what its checksum says is refused",
+    arguments: [
+      (["tar", "-czf"], false), (["tar", "-cjf"], false), (["tar", "-cJf"], false), (["tar", "--zstd", "-cf"], false),
+      (["zip", "-0qry"], true),
+    ])
+  func damaged(command: [String], isStored: Bool) throws {
+    let scratch = try Scratch()
+    try Files.makeDirectories("\(scratch.path)/in", mode: 0o755)
+    let bundle = try SampleApp().write(in: "\(scratch.path)/in")
+    let mark = Data("a line that is changed\n".utf8)
+    try mark.write(to: URL(fileURLWithPath: "\(bundle)/marked"))
+    let archive = "\(scratch.path)/archive"
+    let packed = try Tool.run(
+      command[0], Array(command.dropFirst()) + [archive, "Sessions.app"], in: "\(scratch.path)/in")
+    try #require(packed.code == 0, "\(packed.errors)")
+    let made = Files.exists(archive) ? archive : archive + ".zip"
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: made))
+    // Of gzip the checksum at the end, of others what lies in the middle.
+    let place =
+      isStored
+      ? try #require(bytes.range(of: mark)).lowerBound : command[1] == "-czf" ? bytes.count - 6 : bytes.count / 2
+    bytes[place] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: made))
+    expectRefused(made, scratch, code: .damagedArchive, "is damaged or cut")
+  }
+
+  @Test("several gzip members after each other, and zeros after the last, are one archive") func members() throws {
+    let scratch = try Scratch()
+    try Files.makeDirectories("\(scratch.path)/in", mode: 0o755)
+    let bundle = try SampleApp().write(in: "\(scratch.path)/in")
+    let made = try Tool.run(
+      "sh",
+      [
+        "-c",
+        "tar -cf whole Sessions.app && head -c 3000 whole | gzip >a && tail -c +3001 whole | gzip >>a && head -c 1024 /dev/zero >>a",
+      ], in: "\(scratch.path)/in")
+    try #require(made.code == 0, "\(made.errors)")
+    let placed = try AppInstaller(root: "\(scratch.path)/apps", isDevelopment: false).place(
+      from: "\(scratch.path)/in/a")
+    #expect(Scratch.tree(placed.path) == Scratch.tree(bundle))
+  }
+
   struct Attack: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var code: BundleError.Code

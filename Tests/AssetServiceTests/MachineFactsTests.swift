@@ -108,6 +108,19 @@ import Testing
     #expect(watch.conditions(set, settings: settings) == read)
   }
 
+  @Test("What users set and take back doesn't stay where the machine says nothing")
+  func takenBack() {
+    let watch = MachineWatch()
+    var settings = ServiceSettings()
+    (settings.isLowPower, settings.isMetered, settings.language) = (true, true, "de")
+    let set = watch.conditions(Conditions(), settings: settings)
+    #expect(set == Conditions(isLowPower: true, isMetered: true, language: "de"))
+    #expect(watch.conditions(set, settings: ServiceSettings(), replacing: settings) == Conditions())
+    // What another setting leaves as it is stays.
+    #expect(watch.conditions(set, settings: settings, replacing: ServiceSettings()) == set)
+    #expect(watch.conditions(set, settings: settings, replacing: settings) == set)
+  }
+
   @Test("A login page is seen from other threads as long as it is there")
   func loginPage() {
     var watch = MachineWatch()

@@ -33,8 +33,14 @@ struct MachineWatch {
     readings?.cancel()
   }
 
-  /// `former`: for what isn't known now.
-  func conditions(_ former: Conditions, settings: ServiceSettings) -> Conditions {
+  /// `former`: for what isn't known now; of what users had set, `replaced`, nothing stays.
+  func conditions(
+    _ former: Conditions, settings: ServiceSettings, replacing replaced: ServiceSettings? = nil
+  ) -> Conditions {
+    var former = former
+    if replaced?.isLowPower != nil { former.isLowPower = false }
+    if replaced?.isMetered != nil { former.isMetered = false }
+    if replaced?.language != nil { former.language = nil }
     var conditions = former
     conditions.isLowPower = settings.isLowPower ?? state?.isLowPower ?? former.isLowPower
     conditions.isMetered = settings.isMetered ?? state?.isMetered ?? former.isMetered

@@ -50,14 +50,35 @@ final class Explanations {
         kind: "download", subject: subject, code: explanation.code.rawValue,
         data: ["path": plan.path(of: scheduled.value)],
         message: "it is complete, and waits for the app or its extension to take it",
-        remedy: "nothing has to be done; outrider apps \(app) says when the extension runs next")
+        remedy: remedyOfDelivery(to: app))
     }
     func moment(_ seconds: Double?) -> String? { seconds.map { Timestamp.text(Date(timeIntervalSinceNow: $0)) } }
     return ExplanationSummary(
       kind: "download", subject: subject, code: explanation.code.rawValue, data: explanation.data,
-      message: explanation.code.rawValue, since: moment(explanation.since.map { -$0 }),
+      message: Words.waiting(explanation.code), since: moment(explanation.since.map { -$0 }),
       until: moment(explanation.endsIn),
-      remedy: explanation.remedy)
+      remedy: setting(of: explanation.code).map {
+        "outrider settings set \($0) default, or outrider downloads promote \(subject)"
+      }
+        ?? explanation.remedy)
+  }
+
+  /// What holds it is what an operator has set, and so nothing that the machine does ends it.
+  private func setting(of code: Explanation.Code) -> String? {
+    let settings = decider.core.settings
+    return switch code {
+    case .metered where settings.isMetered == true: "isMetered"
+    case .powerSaver where settings.isLowPower == true: "isLowPower"
+    default: nil
+    }
+  }
+
+  private func remedyOfDelivery(to app: String) -> String {
+    if decider.core.conditions.isLowPower, decider.core.apps[app]?.lifecycle.running == 0 {
+      return "launch the app, or let its extension run: "
+        + Words.remedy(.lowPower, for: app, decider.core.settings)
+    }
+    return "nothing has to be done; outrider apps \(app) says when the extension runs next"
   }
 
   /// The download for which the gate stays closed, and what that waits for itself; nil: none waits for anything but its turn.

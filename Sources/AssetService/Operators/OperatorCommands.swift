@@ -218,9 +218,10 @@ final class OperatorCommands {
     if let app { try decider.known(app) }
     var settings = decider.core.settings
     try SettingsText.set(key, value, app, &settings)
-    if settings != decider.core.settings {
+    let replaced = decider.core.settings
+    if settings != replaced {
       decider.process(.settings(settings))
-      machine.conditionsChanged()
+      machine.conditionsChanged(replacing: replaced)
     }
     return .settings(SettingsText.summary(decider.core.settings, decider.core.conditions))
   }

@@ -131,6 +131,38 @@ enum Words {
     }
   }
 
+  /// A sentence about a download; what has ended has its own.
+  static func waiting(_ code: Explanation.Code) -> String {
+    switch code {
+    case .transferring: "it is on its way"
+    case .verifying: "its content is checked"
+    case .delivering: "its file is put in place"
+    case .queued: "it waits for its turn"
+    case .offline: "there is no network"
+    case .captivePortal: "the network leads to a login page"
+    case .metered: "the network is metered"
+    case .powerSaver: "the machine saves power"
+    case .battery: "the battery is low"
+    case .window: "it isn't its time of the day"
+    case .allowance: "what may be downloaded before the first launch is used up"
+    case .disk: "there is too little room on its volume"
+    case .volume: "its volume doesn't work"
+    case .originBackoff: "its server failed again and again"
+    case .retryAfter: "its server asked to be left alone for a while"
+    case .retrying: "it waits for another attempt"
+    case .challenge: "its server wants to know who asks"
+    case .clockUnset: "the machine's clock is wrong"
+    case .publication: "its server doesn't have it yet"
+    case .paused: "it is paused"
+    case .lock: "another process has what it needs"
+    case .upgrading: "the system is being upgraded"
+    case .finished, .cancelled, .noProgress, .sizeMismatch, .digestMismatch, .hostileResponse, .notAllowed, .trust,
+      .gone,
+      .refused:
+      code.rawValue
+    }
+  }
+
   /// What the engine says in bytes, rounded up to what people free.
   static func inMebibytes(_ text: String) -> String {
     var words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)

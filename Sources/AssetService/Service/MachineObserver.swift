@@ -54,8 +54,10 @@ final class MachineObserver {
 
   /// Decides anew after a change of settings or of the machine. The engine holds background transfers by the same
   /// conditions (B10).
-  func conditionsChanged() {
-    let conditions = watch.conditions(decider.core.conditions, settings: decider.core.settings)
+  /// `replaced`: settings that count no more.
+  func conditionsChanged(replacing replaced: ServiceSettings? = nil) {
+    let conditions = watch.conditions(
+      decider.core.conditions, settings: decider.core.settings, replacing: replaced)
     if conditions != decider.core.conditions {
       logger.info(
         "conditions changed",

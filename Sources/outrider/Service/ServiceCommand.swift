@@ -39,7 +39,7 @@ struct ServiceRunCommand: AsyncParsableCommand {
 
   @OptionGroup var service: ServiceOptions
   @Option(help: "The log's lines: text or json.") var logFormat = Format.text
-  @Option(help: ArgumentHelp("End after so many seconds without a client or work.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("End after so many seconds without a client, an app or work.", valueName: "seconds"))
   var idleExit: Int?
   @Flag(help: "Put a damaged database aside; its last backup, or an empty one, takes its place.") var startFresh = false
 
