@@ -10,7 +10,7 @@ import Testing
       // A second to either side: a host that got no processor meanwhile finds the answer there, and in time.
       (["libc.so.6", "usleep", "i32(u32)", "3000000", "--wall", "2s"], "--wall", "--wall 4s", 0 as Int32),
       (["libc.so.6", "sleep", "u32(u32)", "60", "--wall", "1s"], "--wall", "--wall 2s", 12),
-      (["libc.so.6", "nothing", "i32()"], "explore", "'outrider explore /", 18),
+      (["libc.so.6", "nothing", "i32()"], "inspect", "'outrider inspect /", 18),
     ] as [([String], String, String, Int32)])
   func advice(arguments: [String], name: String, text: String, status: Int32) throws {
     let end = try Workspace.run(["call"] + arguments)

@@ -173,11 +173,11 @@ extension FetchDecision.Facts {
   fileprivate var whyOccupied: String {
     let shown = Printable.text(path)
     if let why = difference {
-      return "\(shown) \(why); remove it, or replace it with --force"
+      return "\(shown) \(why), and is replaced with --force alone; remove it, or choose --to"
     }
     if mode == .ifChanged {
       return "\(shown) is there already, and isn't known to be what was fetched; --force replaces it"
     }
-    return "\(shown) is there already; remove it, choose --to, or replace it with --force"
+    return "\(shown) is there already, and is replaced with --force or --if-changed alone; remove it, or choose --to"
   }
 }
