@@ -130,7 +130,9 @@ final class Transfers: Sendable {
   }
 
   /// For the log.
-  private func name(of id: JobID) -> String { (try? key(id)).map { "\($0.app), download \($0.download)" } ?? "job \(id)" }
+  private func name(of id: JobID) -> String {
+    (try? key(id)).map { "\($0.app), download \($0.download)" } ?? "job \(id)"
+  }
 
   private func remember(_ id: JobID, _ key: Key) {
     known.withLock { known in
