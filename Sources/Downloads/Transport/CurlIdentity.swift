@@ -42,4 +42,20 @@ enum CurlIdentity {
     let name = String(cString: library)
     return ["OpenSSL/1.", "OpenSSL/3.0.", "OpenSSL/3.1."].contains { name.hasPrefix($0) }
   }()
+
+  /// Certificates that the peer has shown, as PEM, the leaf first (CURLINFO_CERTINFO(3)); ten at most.
+  static func chain(of easy: UnsafeMutableRawPointer) -> [String] {
+    var info: UnsafeMutablePointer<curl_certinfo>?
+    guard oc_get_certificates(easy, &info) == CURLE_OK, let info = info?.pointee else { return [] }
+    var chain: [String] = []
+    for index in 0..<min(Int(info.num_of_certs), 10) {
+      var entry = info.certinfo[index]
+      while let node = entry {
+        let text = String(cString: node.pointee.data)
+        if text.hasPrefix("Cert:") { chain.append(String(text.dropFirst("Cert:".count))) }
+        entry = node.pointee.next
+      }
+    }
+    return chain
+  }
 }

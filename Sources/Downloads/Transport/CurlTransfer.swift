@@ -336,7 +336,7 @@ final class CurlTransfer {
     if oc_get_string(easy, CURLINFO_PRIMARY_IP, &text) == CURLE_OK, let text {
       end.remoteAddress = String(cString: text)
     }
-    if request.looksAtChainOnly { end.chain = certificates() }
+    if request.looksAtChainOnly { end.chain = CurlIdentity.chain(of: easy) }
     if use.isSpoilt {
       (end.problem, end.cameTooLate) = (.reset, true)
       end.message = "more came on the connection than its last answer"
@@ -353,7 +353,7 @@ final class CurlTransfer {
     end.brokeSending = result == CURLE_SEND_ERROR
     let detail = String(cString: handle.errorText)
     end.message = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
-    end.cameTooLate = end.receivedBytes == 0 && Self.isGoingAway(result, detail)
+    end.cameTooLate = end.receivedBytes == 0 && CurlProblem.isGoingAway(result, detail)
     let fault = fault(result)
     if let fault, isBeforeOrigin {
       (end.problem, end.message) = (.proxy, fault.description)
@@ -365,7 +365,7 @@ final class CurlTransfer {
       client()?.transfer(id, sentHostileHead: fault, overHTTP2: reader.isHTTP2)
       end.problem = .aborted
     } else {
-      let problem = diagnosis(result, end.message) ?? Self.problem(result, end.message)
+      let problem = diagnosis(result, end.message) ?? CurlProblem.of(result, end.message)
       // Who asks again at once doesn't ask whose failure it was.
       end.problem = end.cameTooLate ? problem : ofProxy(problem)
       end.proxyStatus = tunnel?.unreachable
@@ -384,7 +384,9 @@ final class CurlTransfer {
   private func diagnosis(_ code: CURLcode, _ message: String) -> TransportEnd.Problem? {
     guard request.url.scheme == "https" else { return nil }
     // What the library below refuses (floods, bombs) comes as an error of receiving.
-    if message.contains("nghttp2") { return .http2(Self.isEnhanceYourCalm(message) ? .enhanceYourCalm : .connection) }
+    if message.contains("nghttp2") {
+      return .http2(CurlProblem.isEnhanceYourCalm(message) ? .enhanceYourCalm : .connection)
+    }
     var verification = 0
     oc_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification)
     return TLSDiagnosis.problem(
@@ -394,69 +396,6 @@ final class CurlTransfer {
   /// Why no head was taken.
   private func fault(_ code: CURLcode) -> HeadFailure? {
     if case .hostile(let failure)? = abort { return failure }
-    return verdict == nil ? headFailure(code) : nil
-  }
-
-  /// What libcurl gives up on before it hands the line over.
-  private func headFailure(_ code: CURLcode) -> HeadFailure? {
-    // CURLE_TOO_LARGE: a line of 100 KB; before 8.6 CURLE_OUT_OF_MEMORY.
-    if code == CURLE_OUT_OF_MEMORY || code.rawValue == 100 {
-      let longest = ResponseHeadReader.maxBytes
-      // A body alone, as HTTP/0.9 had it, may have no line end at all.
-      return headerBytes > 0
-        ? .tooLarge(bytes: longest) : .malformed("no status line comes in its first \(longest) bytes")
-    }
-    return code == CURLE_BAD_FUNCTION_ARGUMENT ? .malformed("its first field begins with a blank") : nil
-  }
-
-  /// libcurl repeats such a request by itself, but on any connection that it has, and up to five times.
-  private static func isGoingAway(_ code: CURLcode, _ detail: String) -> Bool {
-    switch code {
-    case CURLE_SEND_ERROR: detail.hasPrefix("Connection died")
-    case CURLE_HTTP2_STREAM: detail.contains("REFUSED_STREAM")
-    // The session is over and nothing was wrong with it: of that libcurl says no more.
-    case CURLE_HTTP2: detail.isEmpty
-    default: false
-    }
-  }
-
-  /// libcurl has no code for it, and says it in its message alone.
-  private static func isEnhanceYourCalm(_ message: String) -> Bool { message.contains("ENHANCE_YOUR_CALM") }
-
-  private static func problem(_ code: CURLcode, _ message: String) -> TransportEnd.Problem {
-    switch code {
-    case CURLE_COULDNT_RESOLVE_HOST: .resolve
-    case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: .proxy
-    case CURLE_COULDNT_CONNECT: .connect
-    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_ISSUER_ERROR,
-      CURLE_SSL_INVALIDCERTSTATUS:
-      .untrusted(.other)
-    case CURLE_SSL_CACERT_BADFILE: .untrusted(.unreadableAuthorities)
-    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_USE_SSL_FAILED:
-      .tls
-    case CURLE_HTTP2: .http2(isEnhanceYourCalm(message) ? .enhanceYourCalm : .connection)
-    case CURLE_HTTP2_STREAM: .http2(isEnhanceYourCalm(message) ? .enhanceYourCalm : .stream)
-    case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING: .reset
-    case CURLE_PARTIAL_FILE: .truncated
-    case CURLE_OPERATION_TIMEDOUT: .timeout
-    case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP_RETURNED_ERROR:
-      .protocolFault
-    default: .other
-    }
-  }
-
-  private func certificates() -> [String] {
-    var info: UnsafeMutablePointer<curl_certinfo>?
-    guard oc_get_certificates(easy, &info) == CURLE_OK, let info = info?.pointee else { return [] }
-    var chain: [String] = []
-    for index in 0..<min(Int(info.num_of_certs), 10) {
-      var entry = info.certinfo[index]
-      while let node = entry {
-        let text = String(cString: node.pointee.data)
-        if text.hasPrefix("Cert:") { chain.append(String(text.dropFirst("Cert:".count))) }
-        entry = node.pointee.next
-      }
-    }
-    return chain
+    return verdict == nil ? CurlProblem.ofHead(code, headerBytes: headerBytes) : nil
   }
 }
