@@ -63,9 +63,7 @@ struct ArchiveUnpacker {
     let bounds = outrider_gzip_limits(
       total: UInt64(clamping: limits.totalBytes), free: UInt64(clamping: limits.freeBytes),
       ratio: UInt64(clamping: limits.ratio))
-    if let objection = outrider_gzip_objection(file.number, bounds) {
-      throw damaged(because: String(cString: objection))
-    }
+    if let reason = outrider_gzip_error(file.number, bounds) { throw damaged(because: String(cString: reason)) }
   }
 
   private var outOfMemory: BundleError { BundleError(.systemRefused, archive, "can't be unpacked: no memory is left") }

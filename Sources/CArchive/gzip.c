@@ -62,7 +62,7 @@ static const char *check(const struct zlib *zlib, z_stream *stream, int file, st
     }
 }
 
-const char *outrider_gzip_objection(int file, struct outrider_gzip_limits limits) {
+const char *outrider_gzip_error(int file, struct outrider_gzip_limits limits) {
     unsigned char mark[2];
     if (pread(file, mark, sizeof mark, 0) != sizeof mark || !is_member(mark, sizeof mark)) return NULL;
     struct zlib zlib;
@@ -70,7 +70,7 @@ const char *outrider_gzip_objection(int file, struct outrider_gzip_limits limits
     z_stream stream = {0};
     /* 31: the largest window, and gzip's head and checksum. */
     if (zlib.initialize(&stream, 31, ZLIB_VERSION, (int)sizeof stream) != Z_OK) return "no memory is left";
-    const char *objection = check(&zlib, &stream, file, limits);
+    const char *error = check(&zlib, &stream, file, limits);
     zlib.end(&stream);
-    return objection;
+    return error;
 }

@@ -8,7 +8,7 @@ struct CommandNames {
   init(of root: any ParsableCommand.Type) { self.root = root }
 
   /// Why the first words, or those after `help`, name no command; nil: they do, or it is the parser's to say.
-  func objection(to arguments: [String]) -> String? {
+  func validationError(in arguments: [String]) -> String? {
     let asksForHelp = arguments.first == "help"
     var command = root
     var path: [String] = []
@@ -30,14 +30,14 @@ struct CommandNames {
     return nil
   }
 
-  /// The name that takes the fewest letters to type otherwise, two at most and not all of them.
+  /// The name that differs by the fewest characters, by two at most and by no more than half of them.
   static func nearest(to word: String, among names: [String]) -> String? {
     guard word.utf8.count <= 32 else { return nil }
     let all = names.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
     return all.filter { $0.distance <= min(2, $0.name.utf8.count / 2) }.min { $0.distance < $1.distance }?.name
   }
 
-  /// Letters that are put in, left out or exchanged, or swapped with their neighbour (optimal string alignment).
+  /// Characters that are inserted, deleted or substituted, or swapped with their neighbour (optimal string alignment).
   private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
     var rows = [Array(0...right.count)]
     for i in left.indices {

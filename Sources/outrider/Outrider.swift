@@ -53,7 +53,7 @@ struct Outrider: AsyncParsableCommand {
     {
       return command
     }
-    if let objection = CommandNames(of: Self.self).objection(to: Array(arguments)) { throw ValidationError(objection) }
+    if let error = CommandNames(of: Self.self).validationError(in: arguments) { throw ValidationError(error) }
     return try parseAsRoot(arguments)
   }
 

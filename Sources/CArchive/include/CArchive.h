@@ -16,6 +16,6 @@ struct outrider_gzip_limits {
 
 /* What is wrong with a gzip file whose checksums (RFC 1952) don't agree with what it has: libarchive doesn't compare them. NULL:
    nothing, it isn't gzip, or it has more than the limits. The text is a constant. From any thread. */
-const char *outrider_gzip_objection(int file, struct outrider_gzip_limits limits);
+const char *outrider_gzip_error(int file, struct outrider_gzip_limits limits);
 
 #endif
