@@ -204,7 +204,8 @@ let package = Package(
     // An executable that a library depends on is built with it, beside the program that is linked.
     .target(name: "BuildsRunner", dependencies: ["outrider-runner"], swiftSettings: strict),
     .executableTarget(
-      name: "outriderd", dependencies: ["AssetService", "CPrograms", "LinuxSystem", "ServiceProtocol", argumentParser],
+      name: "outriderd",
+      dependencies: ["AssetService", "Basics", "CPrograms", "LinuxSystem", "ServiceProtocol", argumentParser],
       swiftSettings: strict,
       linkerSettings: [.unsafeFlags(selfContained, .when(configuration: .release))]),
     // Tests. Without the strict settings: they hold samples of what others write.

@@ -37,7 +37,11 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
       "\(path) was made by a newer Outrider and is left alone; use that one, or another state folder"
     case .full(let path, let why): "no room for \(path): \(why); free some space on its volume"
     case .failing(let path, let why):
-      "\(path): its volume fails (\(why)); the kernel's log says more, and another state folder may lie elsewhere"
+      if let limit = Files.largest {
+        "\(path) can't be read or written (\(why)): this process may write files of \(limit) bytes at most (ulimit -f)"
+      } else {
+        "\(path): its volume fails (\(why)); the kernel's log says more, and another state folder may lie elsewhere"
+      }
     case .tooLong(let field, let bytes, let limit): "\(field) has \(bytes) bytes; at most \(limit) are allowed"
     case .wrongState(let what): what
     case .container(let path, let why): "\(Printable.text(path)) \(why); it is left alone"

@@ -218,12 +218,13 @@ static void *wait_for_end(void *pipe) {
   return NULL;
 }
 
-int ol_can_start_threads(int count, size_t bytes) {
+int ol_start_threads(int count, size_t bytes) {
   enum { most = 64 };
   pthread_t threads[most];
-  int ends[2], started = 0;
+  int ends[2], started = 0, error = 0;
   struct rlimit space;
-  if (count > most || pipe2(ends, O_CLOEXEC) != 0) return 0;
+  if (count > most) return EINVAL;
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
     /* The allocator would reserve 64 MiB of addresses for each thread, and take them from those that come later. */
     mallopt(M_ARENA_MAX, 1);
@@ -231,14 +232,15 @@ int ol_can_start_threads(int count, size_t bytes) {
     bytes += 64 << 20;
   }
   /* With the stacks that they will have: RLIMIT_DATA and RLIMIT_AS count them. */
-  while (started < count && pthread_create(&threads[started], NULL, wait_for_end, &ends[0]) == 0) started++;
+  while (started < count && (error = pthread_create(&threads[started], NULL, wait_for_end, &ends[0])) == 0) started++;
   /* Who can't allocate beside them doesn't get far. */
   void *rest = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (rest != MAP_FAILED) munmap(rest, bytes);
+  else if (error == 0) error = ENOMEM;
   close(ends[1]);
   for (int index = 0; index < started; index++) pthread_join(threads[index], NULL);
   close(ends[0]);
-  return started == count && rest != MAP_FAILED;
+  return error;
 }
 
 void ol_exit_now(int status) { _exit(status); }

@@ -66,7 +66,8 @@ public final class CertificateAuthority: Sendable {
     func variable(_ name: String) -> String? {
       getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
-    return (variable("XDG_STATE_HOME") ?? (variable("HOME") ?? "") + "/.local/state") + "/outrider/ca"
+    let home = { variable("HOME") ?? Account.home(of: geteuid()) ?? "" }
+    return (variable("XDG_STATE_HOME") ?? home() + "/.local/state") + "/outrider/ca"
   }
 
   /// What proves a client of that name to origins that demand it, as PEM.

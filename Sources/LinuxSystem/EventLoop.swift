@@ -99,18 +99,18 @@ package final class EventLoop: @unchecked Sendable {
     guard write(wakeup, &one, 8) < 0, errno == EBADF,
       stage.compareExchange(expected: .waiting, desired: .lost, ordering: .acquiringAndReleasing).exchanged
     else { return }
-    end(EBADF)
+    end("epoll_wait", EBADF)
   }
 
-  /// Calls `body` if the loop ends by itself, because this program has closed the descriptors that it waits for; before what was
+  /// Calls `body` if the loop ends by itself, because this program has closed the descriptors that it waits for, or a filter around it refuses their calls; before what was
   /// submitted since, on whichever thread notices. Loop thread only, or before the loop is shared.
   package func onFailure(_ body: @escaping (SystemCallError) -> Void) { failed = body }
 
-  /// `code`: why it can't wait any more; nil: it was shut down.
-  private func end(_ code: Int32?) {
+  /// `code`: why it can't wait any more; 0: it was shut down.
+  private func end(_ call: String = "", _ code: Int32 = 0) {
     pending.withLock { ($0.hasEnded, $0.isInHand) = (true, true) }
     thread.store(0, ordering: .relaxed)
-    if let code { failed(SystemCallError("epoll_wait", code: code, subject: "\(name)")) }
+    if code != 0 { failed(SystemCallError(call, code: code, subject: "\(name)")) }
     failed = { _ in }
     finish()
   }
@@ -194,13 +194,14 @@ package final class EventLoop: @unchecked Sendable {
     thread.store(pthread_self(), ordering: .relaxed)
     var keys = [UInt64](repeating: 0, count: 64)
     while isRunning {
-      arm()
+      let refusal = arm()
+      guard refusal == 0 else { return end("timerfd_settime", refusal) }
       var count: Int32 = 0
       stage.store(.waiting, ordering: .releasing)
       let code = ol_epoll_wait(epoll, &keys, Int32(keys.count), -1, &count)
       let isMine = stage.compareExchange(expected: .waiting, desired: .working, ordering: .acquiringAndReleasing)
       guard isMine.exchanged else { return }
-      if code != 0, code != EINTR { return end(code) }
+      if code != 0, code != EINTR { return end("epoll_wait", code) }
       turn += 1
       fire()
       for key in keys.prefix(Int(count)) {
@@ -215,7 +216,7 @@ package final class EventLoop: @unchecked Sendable {
       }
       fire()
     }
-    end(nil)
+    end()
   }
 
   private func drain(_ descriptor: Int32) {
@@ -232,11 +233,12 @@ package final class EventLoop: @unchecked Sendable {
     return earliest
   }
 
-  private func arm() {
+  /// What the kernel says of it: without its timer a loop would keep no time limit.
+  private func arm() -> Int32 {
     let next = next
-    guard next != armed else { return }
+    guard next != armed else { return 0 }
     armed = next
-    _ = ol_timerfd_set(timer, next.map { UInt64(max($0.inNanoseconds, 1)) } ?? 0)
+    return ol_timerfd_set(timer, next.map { UInt64(max($0.inNanoseconds, 1)) } ?? 0)
   }
 
   private func fire() {

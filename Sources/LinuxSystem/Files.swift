@@ -143,8 +143,25 @@ package enum Files {
     var made = path.isAbsolutePath ? "" : "."
     for part in path.pathNames {
       made += "/\(part)"
-      if mkdir(made, mode) != 0, errno != EEXIST { throw SystemCallError("mkdir", code: errno, subject: made) }
+      if mkdir(made, mode) == 0 {
+        // The user's mask may have taken from its owner what the next one needs (umask(2)).
+        var status = stat()
+        if stat(made, &status) == 0, status.st_mode & 0o700 != mode & 0o700 {
+          try checkErrno("chmod", made) { chmod(made, mode & 0o700 | status.st_mode & 0o077) }
+        }
+      } else if errno != EEXIST {
+        throw SystemCallError("mkdir", code: errno, subject: made)
+      }
     }
+  }
+
+  /// Bytes that a file of this process may have (RLIMIT_FSIZE of setrlimit(2)); nil: as many as its volume takes.
+  package static var largest: UInt64? {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, limit.rlim_cur != UInt.max else {
+      return nil
+    }
+    return UInt64(limit.rlim_cur)
   }
 
   /// Creates a directory of the caller's own below `parent` (mkdtemp(3)).

@@ -1,4 +1,6 @@
 internal import Basics
+internal import CLinux
+internal import Glibc
 
 /// Processes of the machine, as proc(5) shows them to this user.
 package enum Processes {
@@ -10,5 +12,14 @@ package enum Processes {
       guard name.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
       return Files.link("/proc/\(name)/exe")?.lies(below: folder) ?? false
     }
+  }
+
+  /// Whether it has ended, waiting for that so many seconds at most. One that its parent hasn't waited for has ended, too.
+  package static func hasEnded(_ process: Int32, within seconds: Int32) -> Bool {
+    var handle: Int32 = -1
+    let code = ol_pidfd_open(process, &handle)
+    guard code == 0 else { return code == ESRCH }
+    defer { close(handle) }
+    return ol_poll_readable(handle, seconds * 1000) != 0
   }
 }

@@ -2,10 +2,12 @@ internal import CLinux
 internal import Glibc
 
 package enum Threads {
-  /// Whether so many more can be started at once now, with memory left beside their stacks (RLIMIT_NPROC, RLIMIT_DATA and
-  /// RLIMIT_AS of setrlimit(2), pids.max). Who can't be given one waits for it for ever: neither libdispatch nor Swift's
-  /// executor says that it couldn't start any.
-  package static func canStart(_ count: Int32, besides bytes: Int) -> Bool { ol_can_start_threads(count, bytes) != 0 }
+  /// Starts so many more and ends them, with memory left beside their stacks. Who can't be given one waits for it for ever: neither
+  /// libdispatch nor Swift's executor says that it couldn't start any.
+  package static func tryToStart(_ count: Int32, besides bytes: Int) throws(ThreadShortage) {
+    let code = ol_start_threads(count, bytes)
+    if code != 0 { throw ThreadShortage(count: count, code: code) }
+  }
 
   /// Runs `body` on a thread of its own that isn't joined. `name` as in `ThreadName`.
   package static func detach(

@@ -1,5 +1,6 @@
 public import COutrider
 internal import Glibc
+internal import LinuxSystem
 internal import PluginHost
 internal import StrictYAML
 
@@ -66,12 +67,7 @@ public func newHost(
   guard Process.hasDescriptors else {
     return refuse(OUTRIDER_FAILED, "too few descriptors are left for a host: raise the limit of open files (ulimit -n)")
   }
-  guard Process.hasThreads else {
-    return refuse(
-      OUTRIDER_FAILED,
-      "this user may not start the threads and processes that a host takes (ulimit -u, pids.max), or not with the memory for them (ulimit -d, -v)"
-    )
-  }
+  if let shortage = Process.threadShortage { return refuse(OUTRIDER_FAILED, shortage.description) }
   var path: String?
   if let runner {
     path = text(runner)

@@ -26,8 +26,11 @@ enum Process {
   /// Of a host, and the processes that it starts first.
   private static let threads: Int32 = 10
 
-  /// Whether a host's threads can be had: libdispatch would wait for them for ever.
-  static var hasThreads: Bool { Threads.canStart(threads, besides: 16 << 20) }
+  /// Why a host's threads can't be had, for which libdispatch would wait for ever; nil: they can.
+  static var threadShortage: ThreadShortage? {
+    do throws(ThreadShortage) { try Threads.tryToStart(threads, besides: 16 << 20) } catch { return error }
+    return nil
+  }
 
   /// Whether a host can be begun: with too few descriptors for that, libdispatch would end the process.
   static var hasDescriptors: Bool {

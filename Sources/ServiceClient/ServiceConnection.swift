@@ -71,15 +71,22 @@ package final class ServiceConnection: Sendable {
       setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size)) == 0,
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &look, socklen_t(MemoryLayout<timeval>.size)) == 0
     else { throw ServiceConnectionError(.system(call: "fcntl", errno: errno), path: path) }
-    // struct ucred: process, user, group (unix(7), SO_PEERCRED).
-    var peer: (Int32, UInt32, UInt32) = (0, .max, .max)
-    var length = socklen_t(MemoryLayout.size(ofValue: peer))
-    guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 else {
+    guard let peer = Self.peer(of: descriptor) else {
       throw ServiceConnectionError(.system(call: "getsockopt", errno: errno), path: path)
     }
-    guard peer.1 == geteuid() else {
-      throw ServiceConnectionError(.foreignPeer(uid: peer.1, own: geteuid()), path: path)
+    guard peer.user == geteuid() else {
+      throw ServiceConnectionError(.foreignPeer(uid: peer.user, own: geteuid()), path: path)
     }
+  }
+
+  /// Which process listened on the socket: the service, or what handed it down to it. 0 where the kernel doesn't say.
+  package var listener: Int32 { Self.peer(of: descriptor)?.process ?? 0 }
+
+  /// struct ucred (unix(7), SO_PEERCRED).
+  private static func peer(of descriptor: Int32) -> (process: Int32, user: UInt32, group: UInt32)? {
+    var peer: (process: Int32, user: UInt32, group: UInt32) = (0, .max, .max)
+    var length = socklen_t(MemoryLayout.size(ofValue: peer))
+    return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer : nil
   }
 
   deinit { _ = Glibc.close(descriptor) }

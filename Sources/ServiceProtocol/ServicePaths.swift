@@ -43,7 +43,8 @@ public struct ServicePaths: Sendable, Equatable, Codable {
   /// - Parameters:
   ///   - environment: Variables by their names; those that aren't absolute paths don't count.
   ///   - user: The user's identifier, for a runtime folder where none is named.
-  public init(environment: [String: String], user: UInt32) {
+  ///   - accountHome: The home folder of the user's account, where HOME names none. The socket doesn't depend on it.
+  public init(environment: [String: String], user: UInt32, accountHome: @autoclosure () -> String? = nil) {
     func folder(_ variable: String) -> String? {
       environment[variable].flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil }
     }
@@ -51,7 +52,7 @@ public struct ServicePaths: Sendable, Equatable, Codable {
       self.init(state: state)
       return
     }
-    let home = folder("HOME") ?? "/"
+    let home = folder("HOME") ?? accountHome() ?? "/"
     let data = "\(folder("XDG_DATA_HOME") ?? "\(home)/.local/share")/outrider"
     self.init(
       runtime: folder("XDG_RUNTIME_DIR").map { "\($0)/outrider" } ?? "/tmp/outrider-service-\(user)",

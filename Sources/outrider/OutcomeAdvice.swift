@@ -15,35 +15,33 @@ enum OutcomeAdvice {
 
   private static func advice(for report: RunReport, _ limits: Limits, _ options: SandboxOptions) -> String? {
     if let limit = LimitRemedy(for: report.outcome.kind, limits) { return gives(limit, options) }
-    return switch report.outcome.kind {
-    // What AddressSanitizer says of itself, before it ends the process.
-    case .crashed where report.log.contains { $0.message.contains(" runtime does not come first") }:
-      "a sanitizer needs --no-sandbox"
-    case .crashed
-    where ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE"].contains { report.outcome.detail.hasPrefix("ended by \($0)") }:
+    return switch (report.outcome.kind, report.outcome.cause) {
+    case (.crashed, .sanitizer): "a sanitizer needs --no-sandbox"
+    case (.crashed, .faultWithoutPlace):
       "nothing could say where: a stack smaller than 512 KiB overflowed, or the plugin changed how the signal is handled, or wrote over what tells it; --debug shows it"
-    case .crashed where isInLibraryAlone(report) && !report.outcome.detail.contains("EFLAGS.AC"):
+    case (.crashed, nil) where isInCLibraryAlone(report):
       "none of the plugin's functions is known to have been under way: it may have written beyond its memory before"
-    case .loadFailed where report.outcome.detail.contains(": cannot open shared object file"):
-      isOfPlugin(report)
+    case (.loadFailed, .fileNotFound(let path)):
+      isOfPlugin(path, report)
         ? report.plugin.map { "'outrider inspect \(Printable.text($0.path, limit: 200))' says what kind of file it is" }
         : "it is found beside the library that was linked with -Wl,-rpath,'$ORIGIN', and where the system's loader looks"
-    case .entryPointMissing:
+    case (.entryPointMissing, _):
       report.plugin.map { "'outrider inspect \(Printable.text($0.path, limit: 200))' lists what it has" }
     default: nil
     }
   }
 
-  /// Whether it crashed in the C library, and nothing called that as far as anybody knows: as where the runner frees what the plugin
-  /// wrote over, after its function returned.
-  private static func isInLibraryAlone(_ report: RunReport) -> Bool {
-    !report.stack.isEmpty && report.stack.allSatisfy { $0.library.hasPrefix("libc.so") }
+  /// Whether it crashed in the C library, which isn't the plugin itself, and nothing called that as far as anybody knows: as where the
+  /// runner frees what the plugin wrote over, after its function returned.
+  private static func isInCLibraryAlone(_ report: RunReport) -> Bool {
+    !report.stack.isEmpty && report.stack.allSatisfy { $0.library == CLibrary.fileName }
+      && report.plugin?.path.pathNames.last != CLibrary.fileName
   }
 
-  /// Whether what the loader says is about the plugin's own file.
-  private static func isOfPlugin(_ report: RunReport) -> Bool {
+  /// Whether the loader found the plugin's own file missing, or none that it can load: it names the path that the runner has.
+  private static func isOfPlugin(_ path: String, _ report: RunReport) -> Bool {
     guard let name = report.plugin?.path.pathNames.last else { return false }
-    return report.outcome.detail.hasPrefix("\(RunnerView.bundle)/\(Printable.text(name, limit: 200)): ")
+    return path == "\(RunnerView.bundle)/\(name)"
   }
 
   private static func gives(_ limit: LimitRemedy, _ options: SandboxOptions) -> String {

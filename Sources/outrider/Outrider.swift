@@ -65,13 +65,11 @@ struct Outrider: AsyncParsableCommand {
     if let lack = ProcessFiles.lack { Exit.leave(70, lack) }
     // Who presses Ctrl-\ wants an end, and no report of a crash.
     signal(SIGQUIT, SIG_DFL)
+    if let lack = StackLimit.lack { Exit.leave(70, lack) }
     // Workers of the executors, the watchdog, and the processes that a plugin takes.
     let threads: Int32 = 10
-    guard Threads.canStart(threads, besides: 16 << 20) else {
-      Exit.leave(
-        70,
-        "this user may not start the \(threads) threads and processes that it takes (ulimit -u, pids.max), or not with the memory for them (ulimit -d, -v)"
-      )
+    do throws(ThreadShortage) { try Threads.tryToStart(threads, besides: 16 << 20) } catch {
+      Exit.leave(70, error.description)
     }
     let descriptors = 28
     guard Descriptors.canOpen(descriptors) else {
@@ -96,6 +94,7 @@ struct Outrider: AsyncParsableCommand {
       }
       Exit.leave(0)
     } catch {
+      HelpColumns.widen()
       let status = exitCode(for: error)
       guard status != .success else {
         // Help and scripts for completion: results as any others.

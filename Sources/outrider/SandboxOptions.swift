@@ -256,6 +256,11 @@ enum Exit {
       case .cancelled: leave(Outcome.Kind.cancelled.exitStatus, "\(error)")
       case .ended(let report): leave(report.outcome.kind.exitStatus, "\(error)")
       }
+    case let failure as ServiceFailure where failure.isEndOfConnection:
+      leave(
+        failure.exitStatus,
+        "the service ended before it answered, and may have carried this out or not; run the command again: it starts the service where none runs"
+      )
     case let failure as ServiceFailure: leave(failure.exitStatus, failure.description)
     // EX_UNAVAILABLE of sysexits.h.
     case let error as ServiceConnectionError: leave(69, error.description)

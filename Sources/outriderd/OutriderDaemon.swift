@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import AssetService
+internal import Basics
 internal import Foundation
 internal import Glibc
 internal import LinuxSystem
@@ -31,7 +32,7 @@ struct OutriderDaemon: AsyncParsableCommand {
   @Option(help: "End after so many seconds without a client, an app or work.") var idleExit: Double?
 
   static func main() async {
-    if let lack = ProcessFiles.lack {
+    if let lack = ProcessFiles.lack ?? StackLimit.lack {
       let line = "outriderd: \(lack)\n"
       _ = write(STDERR_FILENO, line, line.utf8.count)
       ProgramEnd.leave(70)
@@ -39,6 +40,7 @@ struct OutriderDaemon: AsyncParsableCommand {
     if let unreadable = Arguments.unreadable {
       exit(withError: ValidationError("\(unreadable); names of files and folders have to be UTF-8"))
     }
+    HelpColumns.widen()
     await main(Arguments.words)
   }
 
@@ -51,7 +53,8 @@ struct OutriderDaemon: AsyncParsableCommand {
   func run() async throws {
     var environment = ProcessInfo.processInfo.environment
     if let state { environment[ServicePaths.stateVariable] = URL(fileURLWithPath: state).path }
-    var options = ServiceDaemon.Options(paths: ServicePaths(environment: environment, user: geteuid()))
+    var options = ServiceDaemon.Options(
+      paths: ServicePaths(environment: environment, user: geteuid(), accountHome: Account.home(of: geteuid())))
     options.state = environment[ServicePaths.stateVariable]
     options.isDevelopment = development || !["", "0"].contains(environment["OUTRIDER_DEVELOPMENT"] ?? "")
     options.logFormat = logFormat.flatMap(ServiceLog.Format.init)

@@ -214,6 +214,28 @@ import Testing
     #expect(AssetStore.holder(of: folder.path) == nil)
   }
 
+  @Test("what SQLite keeps beside the database has to be a file, too", arguments: ["-wal", "-shm"])
+  func folderBesideIt(suffix: String) throws {
+    let folder = try Folder()
+    try AssetStore(opening: folder.path).close()
+    unlink(folder.database + suffix)
+    try #require(mkdir(folder.database + suffix, 0o700) == 0)
+    let error = #expect(throws: StoreError.self) { try AssetStore(opening: folder.path) }
+    guard case .unusable(folder.database + suffix, _, _)? = error else { throw error ?? StoreError.newer(path: "") }
+  }
+
+  @Test("of a database that is gone no copy is kept, nor named") func gone() throws {
+    let folder = try Folder()
+    try AssetStore(opening: folder.path).close()
+    unlink(folder.database)
+    try Data([1]).write(to: URL(fileURLWithPath: folder.database + "-wal"))
+    for _ in 0..<2 {
+      let error = #expect(throws: StoreError.self) { try AssetStore(opening: folder.path) }
+      guard case .corrupt(_, _, "")? = error else { throw error ?? StoreError.newer(path: "") }
+    }
+    #expect(try Files.names(in: folder.path).allSatisfy { !$0.contains("damaged") })
+  }
+
   @Test(arguments: 0..<6) func damageIsKeptAndTold(kind: Int) throws {
     let folder = try Folder()
     do {

@@ -108,6 +108,18 @@ import Testing
       70, "(ulimit -u, pids.max)", ["--nproc=\(most)", Workspace.outrider] + Self.abs, program: "/usr/bin/prlimit")
   }
 
+  @Test("too small a stack is told, and a limit of files is no fault of the volume") func smallLimits() throws {
+    try Self.expect(70, "(ulimit -s)", ["--stack=65536", Workspace.outrider] + Self.abs, program: "/usr/bin/prlimit")
+    try Self.expect(
+      70, "(ulimit -s)", ["--stack=65536", Workspace.products + "/outriderd", "--help"], program: "/usr/bin/prlimit")
+    let state = NSTemporaryDirectory() + "outrider-fsize-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: state) }
+    try Self.expect(
+      73, "files of 4096 bytes at most (ulimit -f)",
+      ["--fsize=4096", Workspace.outrider, "fetch", "http://127.0.0.1:9/a", "--state", "\(state)/s", "--to", state],
+      program: "/usr/bin/prlimit")
+  }
+
   /// What is remembered of the limits is too long for such a file, and leaves nothing behind; what others left goes.
   @Test func aNoteThatCantBeWrittenLeavesNothing() throws {
     let runtime = NSTemporaryDirectory() + "outrider-runtime-\(UUID().uuidString)"

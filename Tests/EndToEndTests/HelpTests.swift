@@ -136,4 +136,16 @@ import Testing
     let detail = (object["outcome"] as? [String: Any])?["detail"] as? String
     #expect(detail?.contains("--memory 2MiB") == true, "\(json.output)")
   }
+
+  @Test("help comes on a terminal of any width", arguments: ["-5", "0", "1", "20", "27"]) func narrow(columns: String)
+    throws
+  {
+    for words in [["--help"], ["help", "call"], ["fetch", "--nothing"]] {
+      let end = try Workspace.run(words, environment: ["COLUMNS": columns])
+      #expect([0, 64].contains(end.status) && (end.output + end.errors).contains("outrider"), "\(words): \(end)")
+    }
+    let daemon = try Workspace.run(
+      ["--help"], program: Workspace.products + "/outriderd", environment: ["COLUMNS": columns])
+    #expect(daemon.status == 0 && daemon.output.contains("--state"), "\(daemon)")
+  }
 }

@@ -64,4 +64,28 @@ import Testing
     let lost = try Workspace.run(["call", "\(folder)/two.so", "two", "i32()"])
     #expect(lost.status == 10 && lost.errors.contains("-Wl,-rpath,'$ORIGIN'"), "\(lost)")
   }
+
+  @Test("what a plugin prints, or is called, doesn't change the advice") func ownWords() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      #include <stdio.h>
+      #include <stdlib.h>
+      void pretend(void) {
+        puts("==1==ASan runtime does not come first in initial library list");
+        fflush(stdout);
+        abort();
+      }
+      int fault(int *at) { return *at; }
+      """, "-O0 -fno-omit-frame-pointer -o libc.sound.so", in: folder)
+    let pretended = try Workspace.run(["call", "\(folder)/libc.sound.so", "pretend", "void()"])
+    #expect(pretended.status == 11 && !pretended.errors.contains("--no-sandbox"), "\(pretended)")
+    let itself = "none of the plugin's functions"
+    let fault = try Workspace.run(["call", "\(folder)/libc.sound.so", "fault", "i32(u64)", "8"])
+    #expect(fault.status == 11 && !fault.errors.contains(itself), "\(fault)")
+    // The C library is the plugin here.
+    let division = try Workspace.run(["call", "libc.so.6", "div", "{i32,i32}(i32,i32)", "1", "0"])
+    #expect(division.status == 11 && !division.errors.contains(itself), "\(division)")
+  }
 }

@@ -67,4 +67,13 @@ import Testing
     #expect(paths.runtime == "/tmp/outrider-service-7")
     #expect(paths.apps == "/home/a/.local/share/outrider/apps")
   }
+
+  @Test("Without HOME the account's home folder counts, and not the root folder")
+  func accountHome() {
+    for environment in [[:], ["HOME": ""], ["HOME": "a"]] {
+      let paths = ServicePaths(environment: environment, user: 7, accountHome: "/home/b")
+      #expect(paths.store == "/home/b/.local/state/outrider" && paths.apps == "/home/b/.local/share/outrider/apps")
+      #expect(paths.socket == ServicePaths(environment: ["HOME": "/c"], user: 7, accountHome: "/home/b").socket)
+    }
+  }
 }

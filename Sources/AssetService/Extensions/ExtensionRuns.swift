@@ -4,6 +4,7 @@ internal import AssetStore
 internal import Downloads
 internal import Foundation
 internal import HostProtocol
+internal import LinuxSystem
 internal import PluginHost
 internal import Sandbox
 internal import ServiceMachines
@@ -22,6 +23,8 @@ final class ExtensionRuns {
   private let news: ServiceNews
   private let thread: ServiceThread
   private let isDevelopment: Bool
+  /// Who waits until no run is left.
+  private var waiter: CheckedContinuation<Void, Never>?
 
   init(
     host: PluginHost, runs: RunTable, decider: Decider, downloads: DownloadTable, catalog: AppCatalog,
@@ -153,17 +156,35 @@ final class ExtensionRuns {
   private func ended(_ number: Int64, _ run: ActiveRun, _ report: RunReport) {
     runs[number] = nil
     requeueUncalled(number, run)
-    let end = RunEnd(rawValue: report.outcome.kind.rawValue) ?? .interrupted
+    // A host that is stopped reports that it failed, and nobody did.
+    let end = decider.isClosed ? .interrupted : RunEnd(rawValue: report.outcome.kind.rawValue) ?? .interrupted
     var summary = Summaries.run(
       number, run.app, request: run.summary.request, startedAt: run.summary.startedAt, report)
     summary.limits = run.summary.limits
     summary.downloads = run.summary.downloads
+    if decider.isClosed {
+      summary.outcome = .init(kind: end.rawValue, detail: "the service was stopped during the run")
+    }
     news.record(summary)
-    let outcome = [report.outcome.kind.rawValue, report.outcome.detail].filter { !$0.isEmpty }.joined(separator: " ")
+    let outcome = [summary.outcome.kind, summary.outcome.detail].filter { !$0.isEmpty }.joined(separator: " ")
     news.log(run.app, "ended", "run \(number): \(outcome)")
     decider.process(.planner(.ended(run: number, runtime: .seconds(report.usage.wallSeconds), end: end)))
     decider.process(.app(run.app, .runEnded(run: number, end: end)))
     if run.generation != nil, end != .returned { freshAnswers.giveUp(of: run.app) }
+    if runs.isEmpty { stopWaiting() }
+  }
+
+  /// Returns when all runs have said that they ended, once the host was stopped; or after `patience`.
+  func waitForEnds(_ timer: ServiceTimer, within patience: Duration = .seconds(2)) async {
+    if runs.isEmpty { return }
+    timer.set(at: BootClock.now + patience) { [weak self] in self?.stopWaiting() }
+    await withCheckedContinuation { waiter = $0 }
+    timer.set(at: nil) {}
+  }
+
+  private func stopWaiting() {
+    waiter?.resume()
+    waiter = nil
   }
 
   func refused(_ app: String, _ request: WakeRequest, _ refusal: WakeRefusal) {

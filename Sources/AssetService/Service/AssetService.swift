@@ -160,7 +160,19 @@ public actor AssetService {
     parts.machine.begin()
     Task { await parts.events.reconcile() }
     parts.files.boundJournal()
+    tellRecovery()
     configuration.logger.notice("started", metadata: ["apps": "\(parts.decider.core.apps.count)"])
+  }
+
+  /// A journal that was replaced is never replaced silently.
+  private func tellRecovery() {
+    guard let damage = store.recovery.damage else { return }
+    let recovery = store.recovery
+    let place =
+      recovery.backupMade.map { "its backup of \(WallClock.stamp($0)) took its place" } ?? "an empty one took its place"
+    configuration.logger.warning(
+      "the journal was damaged (\(damage)); a copy is at \(recovery.copy ?? "no place"), \(place). Apps that it doesn't know have to be installed again"
+    )
   }
 
   /// Listens on a socket that `ClientListener.bind` made or systemd handed down. `path`: to be removed at the end.
@@ -204,6 +216,8 @@ public actor AssetService {
     parts.clients.endAll()
     parts.machine.end()
     host.stop()
+    // What they did is written down while there is a journal.
+    await parts.runs.waitForEnds(ServiceTimer(loop))
     await transfers.engine.close()
     events?.cancel()
     parts.decider.commitLast()

@@ -83,8 +83,9 @@ enum DatabaseFiles {
   /// Copies a damaged database under a dated name; nil if there is nothing. What hasn't changed since isn't copied again: a
   /// service that is restarted every minute must not fill the disk.
   static func keepCopy(of path: String, now: Int64) throws(SystemCallError) -> String? {
+    // A log alone says nothing.
+    guard Files.exists(path) else { return nil }
     let present = suffixes.filter { Files.exists(path + $0) }
-    guard !present.isEmpty else { return nil }
     let changed = (try? Files.identity(of: path).modified) ?? now
     let copy = "\(path).damaged-\(WallClock.stamp(changed))-\(changed % 1_000_000_000)"
     if Files.exists(copy) { return copy }

@@ -45,6 +45,9 @@ struct Opening {
     case .notAFile: throw StoreError.notAFile(path)
     case .damaged(let why): throw StoreError.corrupt(path: path, why: why, copy: "")
     case .database(let pageSize, let pageCount, let size):
+      for suffix in DatabaseFiles.suffixes where (try? Files.identity(of: path + suffix).isRegularFile) == false {
+        throw StoreError.notAFile(path + suffix)
+      }
       // Beside a process that writes, header and log are of different moments.
       if options.isReadOnly || wasInterrupted { break }
       try checkLength(pageSize: pageSize, pageCount: pageCount, size: size)

@@ -51,9 +51,9 @@ int ol_populate(uintptr_t address, size_t bytes, int write);
    (madvise(2), MADV_COLLAPSE) or without transparent huge pages, ENOMEM or EAGAIN where no such page is free. */
 #define OL_HUGE_PAGE 2097152ul
 int ol_make_code_huge(uintptr_t start, size_t bytes);
-/* Starts so many threads at once, at most 64, maps so many bytes beside their stacks, and takes it all back. 0 when
-   something of that couldn't be had. */
-int ol_can_start_threads(int count, size_t bytes);
+/* Starts so many threads at once, at most 64, maps so many bytes beside their stacks, and takes it all back. An error
+   number where something of that couldn't be had. */
+int ol_start_threads(int count, size_t bytes);
 _Noreturn void ol_exit_now(int status);
 
 /* Of the calling thread, as debuggers show it; at most 15 bytes (PR_SET_NAME, prctl(2)). */

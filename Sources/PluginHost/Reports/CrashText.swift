@@ -28,7 +28,7 @@ enum CrashText {
   /// glibc's abort ends in a privileged instruction where its signal ends nothing, as in the first process of a namespace.
   private static func isAbort(_ site: RunnerMessage.CrashSite) -> Bool {
     site.signal == SIGSEGV && site.code == fromKernel && site.symbol == "abort"
-      && site.library.pathNames.last?.hasPrefix("libc.so") == true
+      && site.library.pathNames.last == CLibrary.fileName
   }
 
   private static func cause(of site: RunnerMessage.CrashSite) -> String? {
@@ -47,7 +47,7 @@ enum CrashText {
   /// SI_KERNEL: the processor told no address.
   private static let fromKernel: Int32 = 0x80
   /// BUS_ADRALN without an address, as x86-64 has it for its alignment check.
-  private static func isUnaligned(_ site: RunnerMessage.CrashSite) -> Bool {
+  static func isUnaligned(_ site: RunnerMessage.CrashSite) -> Bool {
     site.signal == SIGBUS && site.code == 1 && site.address == 0
   }
 

@@ -20,6 +20,8 @@ struct EndRule {
   var lastWord: LastWord?
   /// Whether it may execute programs: in its own process, one would take the plugin's place.
   var startsPrograms = false
+  /// Whether the library was made with a sanitizer, and runs behind walls.
+  var hasSanitizerInWalls = false
   /// The file that was being loaded, where it is cut short: then there is no code where its loader looks for some (mmap(2), SIGBUS).
   var cutShort: String?
 
@@ -52,7 +54,10 @@ struct EndRule {
     switch lastWord {
     case .crashed(let site) where site.signal == SIGBUS && cutShort != nil:
       return Outcome(.loadFailed, "\(cutShort ?? "") is cut short: it has less than its own headers say; copy it again")
-    case .crashed(let site) where site.signal != 0: return Outcome(.crashed, "\(CrashText.describe(site)) \(phase)")
+    case .crashed(let site) where site.signal != 0:
+      return Outcome(
+        .crashed, "\(CrashText.describe(site)) \(phase)",
+        cause: hasSanitizerInWalls ? .sanitizer : CrashText.isUnaligned(site) ? .alignmentCheck : nil)
     case .wildPointer(let pointer, let call): return Outcome(.crashed, CrashText.describe(pointer, call: call))
     case .reenteredCallback:
       return Outcome(
@@ -61,7 +66,10 @@ struct EndRule {
       )
     // A call of exit(3) tells who made it.
     case .crashed, nil:
-      return Outcome(.crashed, "\(end) \(phase)" + (startsPrograms && !exit.wasSignalled ? Self.ownProcess : ""))
+      return Outcome(
+        .crashed, "\(end) \(phase)" + (startsPrograms && !exit.wasSignalled ? Self.ownProcess : ""),
+        cause: hasSanitizerInWalls
+          ? .sanitizer : [SIGSEGV, SIGBUS, SIGILL, SIGFPE].contains(signal) ? .faultWithoutPlace : nil)
     }
   }
 

@@ -37,9 +37,29 @@ public struct Outcome: Sendable, Equatable, Codable {
   /// One sentence for people: what exceeded what, where it crashed, the loader's own message. Safe to print.
   public var detail: String
 
+  /// What of it a person can do something about, where the kind alone doesn't tell. No report in JSON has it.
+  package private(set) var cause: Cause?
+
+  /// More than the kind tells, for who gives advice.
+  package enum Cause: Sendable, Equatable {
+    /// A signal of a wrong access or instruction, and nothing could say where.
+    case faultWithoutPlace
+    /// An unaligned access, which faults because the plugin has asked the processor for that.
+    case alignmentCheck
+    /// The loader found no such file: the plugin's path as the runner has it, or the name of a library that it needs.
+    case fileNotFound(String)
+    /// The library was made with a sanitizer, whose runtime doesn't work behind the walls.
+    case sanitizer
+  }
+
+  private enum CodingKeys: CodingKey { case kind, detail }
+
   /// Creates an outcome.
-  public init(_ kind: Kind, _ detail: String) {
+  public init(_ kind: Kind, _ detail: String) { self.init(kind, detail, cause: nil) }
+
+  init(_ kind: Kind, _ detail: String, cause: Cause?) {
     self.kind = kind
+    self.cause = cause
     // Names of files and the loader's own words are anyone's.
     self.detail = Printable.text(detail, limit: Self.longestDetail)
   }

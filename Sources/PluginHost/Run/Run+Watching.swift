@@ -48,6 +48,7 @@ extension Run {
       phase: machine.phase.moment, hadBegun: !machine.phase.isClosingWalls, cpuTotal: limits.cpuTotal,
       lastWord: machine.lastWord)
     rule.startsPrograms = plan.policy.startsPrograms
+    rule.hasSanitizerInWalls = !plan.options.isBare && Sanitizer.library(of: plan.image) != nil
     if machine.phase.isLoading, plan.image.isCutShort { rule.cutShort = Printable.text(plan.image.library.path) }
     rule.filterKills = !plan.machine.hasListener && !plan.options.open.contains(.seccomp)
     switch meter.noteKillForMemory() {

@@ -136,7 +136,8 @@ struct RunChannels: ~Copyable {
     pidfd.isEmpty ? false : Self.signal(pidfd.number, group: 0, signal)
   }
 
-  /// `group`: 0 where there is none. Any thread. False where it isn't allowed to: a host that has given up root isn't.
+  /// `group`: 0 where there is none. Any thread. False where it can't: a host that has given up root mustn't, and a filter around this
+  /// process may refuse the call.
   static func signal(_ process: Int32, group: pid_t, _ signal: RunSignal) -> Bool {
     let number =
       switch signal {
@@ -146,7 +147,7 @@ struct RunChannels: ~Copyable {
       }
     let error =
       group > 0 ? ol_pidfd_signal_group(process, group, number) : ol_pidfd_signal(process, number)
-    return error != EPERM
+    return error == 0 || error == ESRCH
   }
 
   /// Keeps a descriptor that trusted code sent: the process's status and maps, then the listener and the mount namespace, once.

@@ -98,7 +98,10 @@ struct RunMachine {
       return [.completeLoad(image), .becomeIdle(isBusy: isBusy)] + nextTurn
     case .loadFailed(let text, let id):
       guard phase.isLoading, id == 1 else { return violate(.unexpected("'loadFailed' out of turn")) }
-      return end(Outcome(.loadFailed, Printable.text(text, limit: 500)))
+      return end(
+        Outcome(
+          .loadFailed, Printable.text(text, limit: 500),
+          cause: LoaderMessage(text).missingFile.map { .fileNotFound($0) }))
     case .returned(let result, let id): return returned(result, id)
     case .missing(let isData, let id):
       guard case .calling(let call) = phase, id == lastCall, !isData || call.call.entryPoint == nil else {

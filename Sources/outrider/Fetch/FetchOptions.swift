@@ -120,10 +120,10 @@ enum FetchOptions {
     guard let identity = try? Files.identity(of: path), identity.isRegularFile else {
       throw Failure(66, "\(place): isn't a file that can be read")
     }
-    guard let text = try? Files.text(of: path, limit: longestAuthorities) else {
+    guard let content = try? Files.content(of: path, limit: longestAuthorities) else {
       throw Failure(66, "\(place): isn't a file that can be read")
     }
-    switch AuthorityText(text) {
+    switch AuthorityText(content) {
     case .certificates: return path
     case .none: throw Failure(66, "\(place): there is no certificate in it, as PEM (-----BEGIN CERTIFICATE-----)")
     case .damaged(let line):

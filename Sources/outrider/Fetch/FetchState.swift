@@ -8,14 +8,10 @@ enum FetchState {
   static func directory(_ chosen: String?) throws -> String {
     if let chosen { return try FetchPath.absolute(chosen, "--state \(chosen)") }
     // A network may be asked for the account.
-    guard let base = base(ProcessInfo.processInfo.environment, accountHome: accountHome()) else {
+    guard let base = base(ProcessInfo.processInfo.environment, accountHome: Account.home(of: geteuid())) else {
       throw Failure(64, "neither XDG_STATE_HOME nor HOME is an absolute path; name a folder with --state")
     }
     return "\(base)/outrider/fetch"
-  }
-
-  private static func accountHome() -> String? {
-    getpwuid(geteuid()).flatMap { $0.pointee.pw_dir }.map { String(cString: $0) }
   }
 
   /// Foundation asks the account for its home, whatever HOME says; other programs ask HOME first.

@@ -104,11 +104,12 @@ struct ServiceStopCommand: AsyncParsableCommand {
         // It ended before its answer was out.
       }
       for await _ in closed {}
-      // Its lock is free when it has gone; the time is bounded, as its number may be another's by then.
-      let deadline = ContinuousClock.now + .seconds(30)
-      let process = service.welcome.process
-      while process > 1, kill(process, 0) == 0, ContinuousClock.now < deadline {
-        try await Task.sleep(for: .milliseconds(10))
+      // Its lock is free when it has gone.
+      guard Processes.hasEnded(service.welcome.process, within: 30) else {
+        throw Failure(
+          75,
+          "the service (process \(service.welcome.process)) took the command and is still there after 30 s; its log says what it is at"
+        )
       }
       Output.note("the service (process \(service.welcome.process)) is stopped")
       Exit.leave(0)

@@ -40,6 +40,7 @@ struct ServiceLogCommand: AsyncParsableCommand {
       guard Files.exists(place.log) else {
         throw Failure(66, "there is no log at \(place.log): no command has started a service there yet")
       }
+      try LogFile.check(place.log)
       try await LogFile(path: place.log).print(last: limit, follow: follow)
       Exit.leave(0)
     } catch {
@@ -53,6 +54,14 @@ struct LogFile {
   var path: String
 
   private static let block = 1 << 16
+
+  /// - Throws: Where something else has its name, which would keep who opens it waiting.
+  static func check(_ path: String) throws(Failure) {
+    guard Files.exists(path) else { return }
+    guard let found = try? Files.identity(of: path), found.isRegularFile else {
+      throw Failure(73, "\(path) isn't a regular file, and the service's log goes there; move it away")
+    }
+  }
 
   func print(last: Int, follow: Bool) async throws {
     // Before the first reading: what is added after it isn't missed.

@@ -1,7 +1,9 @@
 internal import AssetModel
 internal import Foundation
+internal import LinuxSystem
 internal import ServiceClient
 internal import ServiceProtocol
+internal import Synchronization
 
 /// A command's conversation with the service.
 struct ServiceOperator: Sendable {
@@ -43,15 +45,47 @@ struct ServiceOperator: Sendable {
   ///
   /// - Throws: `ServiceConnectionError` where none does.
   static func connectRunning(
-    _ place: ServicePlace, handlers: ServiceSession.Handlers = .init()
+    _ place: ServicePlace, handlers: ServiceSession.Handlers = .init(), within greeting: Duration = greetingLimit
   ) async throws -> Self {
     let connection = try ServiceConnection.connect(to: place.paths.socket)
+    let listener = connection.listener
     let session = try ServiceSession(connection, handlers: handlers)
-    let reply = try await session.request(.hello(Hello(role: .operator)))
+    let reply = try await greet(session, listener, within: greeting)
     guard case .welcome(let welcome) = reply else { throw ServiceOperator.unexpected(reply) }
     try check(welcome)
     return Self(session: session, welcome: welcome)
   }
+
+  /// Says hello. A service that is stopped, or hangs, takes connections all the same.
+  private static func greet(
+    _ session: ServiceSession, _ listener: Int32, within greeting: Duration
+  ) async throws -> Reply {
+    let isLate = Atomic(false)
+    let limit = Task {
+      try await Task.sleep(for: greeting)
+      isLate.store(true, ordering: .releasing)
+      session.close()
+    }
+    defer { limit.cancel() }
+    do { return try await session.request(.hello(Hello(role: .operator))) } catch {
+      guard isLate.load(ordering: .acquiring) else { throw error }
+      throw silent(listener, greeting)
+    }
+  }
+
+  private static func silent(_ listener: Int32, _ greeting: Duration) -> Failure {
+    let name = (try? Files.text(of: "/proc/\(listener)/comm"))?.trimmingCharacters(in: .newlines)
+    let remedy =
+      name == ServicePlace.programName
+      ? "'kill -CONT \(listener)' lets a stopped one go on, and after 'kill -KILL \(listener)' the next command starts its own"
+      : "'systemctl --user restart \(ServiceUnits.service)' starts it anew where systemd has it"
+    return Failure(
+      69,
+      "the service hasn't answered within \(greeting.components.seconds) s: it is stopped, or hangs; \(remedy)")
+  }
+
+  /// It answers at once, whatever it is at.
+  private static let greetingLimit = Duration.seconds(10)
 
   static func check(_ welcome: Welcome) throws {
     guard welcome.version == Hello.currentVersion else {
@@ -137,6 +171,9 @@ extension ServiceFailure {
   /// The connection ended before the answer came.
   var isEndOfConnection: Bool { domain == Self.frameworkDomain && code == 56 }
 
-  /// The service's own refusals say their status.
-  var exitStatus: Int32 { domain == Self.commandDomain && (1...255).contains(code) ? Int32(code) : 1 }
+  /// The service's own refusals say their status. EX_UNAVAILABLE of sysexits.h where it went away.
+  var exitStatus: Int32 {
+    if isEndOfConnection { return 69 }
+    return domain == Self.commandDomain && (1...255).contains(code) ? Int32(code) : 1
+  }
 }

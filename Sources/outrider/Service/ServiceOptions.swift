@@ -32,7 +32,9 @@ struct ServicePlace: Sendable {
     state: String?, isDevelopment: Bool = false, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
     self.state = try state.map { try FetchPath.absolute($0, "--state \($0)") }
-    paths = self.state.map { ServicePaths(state: $0) } ?? ServicePaths(environment: environment, user: geteuid())
+    paths =
+      self.state.map { ServicePaths(state: $0) }
+      ?? ServicePaths(environment: environment, user: geteuid(), accountHome: Account.home(of: geteuid()))
     let variable = environment[Self.developmentVariable] ?? ""
     self.isDevelopment = isDevelopment || !variable.isEmpty && variable != "0"
   }
@@ -46,6 +48,8 @@ struct ServicePlace: Sendable {
 
   var arguments: [String] { (state.map { ["--state", $0] } ?? []) + (isDevelopment ? ["--development"] : []) }
 
+  static let programName = "outriderd"
+
   /// The service's program.
   static func program(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> String {
     let chosen = environment[programVariable].flatMap { $0.isEmpty ? nil : $0 }
@@ -54,7 +58,7 @@ struct ServicePlace: Sendable {
       path = try FetchPath.absolute(chosen, programVariable)
     } else {
       let own = try Files.real("/proc/self/exe")
-      path = (own.parentFolder ?? "") + "/outriderd"
+      path = (own.parentFolder ?? "") + "/\(programName)"
     }
     guard access(path, X_OK) == 0 else {
       let why = SystemCallError.message(errno)

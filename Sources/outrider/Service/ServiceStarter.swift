@@ -122,6 +122,7 @@ struct ServiceStarter: Sendable {
     } catch {
       throw Failure(73, "the service's state folder can't be made: \(error); name another with --state")
     }
+    try LogFile.check(place.log)
     if size(of: place.log) > Self.maxLog { rename(place.log, place.log + ".1") }
   }
 

@@ -44,6 +44,7 @@ import Testing
     #expect(FileManager.default.contents(atPath: path) == garbage)
     try world.start(["--start-fresh"])
     #expect(try await world.connect().request(.apps(app: nil)) == .apps([]))
+    #expect(world.log.contains("the journal was damaged") && world.log.contains(".damaged-"), "\(world.log)")
   }
 
   @Test("A state folder of another kind, or that can't be written, is one sentence")
