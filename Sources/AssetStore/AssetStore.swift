@@ -56,11 +56,7 @@ public final class AssetStore: Sendable {
     database = StoreDatabase(connections, path: path, options: options)
     self.recovery = recovery
     self.lock = Mutex(lock)
-    if !options.isReadOnly {
-      // Pins are held by connections, and those ended with the process that had the store.
-      try database.write { try $0.execute(sql: "DELETE FROM pins") }
-      try disk.refreshDevices()
-    }
+    if !options.isReadOnly { try disk.refreshDevices() }
   }
 
   /// Whether there is a store in `directory`, or the backup of one that is gone.
@@ -130,7 +126,6 @@ public final class AssetStore: Sendable {
   package var disk: DiskLedger { DiskLedger(database: database) }
   package var files: FileRecords { FileRecords(database: database) }
   package var history: HistoryRecords { HistoryRecords(database: database) }
-  package var removal: FileRemoval { FileRemoval(database: database) }
   package var retention: JobRetention { JobRetention(database: database) }
   package var service: ServiceRecords { ServiceRecords(database: database) }
   var settings: StoreSettings { StoreSettings(database: database) }

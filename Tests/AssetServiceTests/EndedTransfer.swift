@@ -17,7 +17,7 @@ struct EndedTransfer {
   init() throws {
     paths = ServicePaths(state: folder)
     for folder in [paths.store, paths.groups] { try Files.makeDirectories(folder, mode: 0o700) }
-    _ = try Containers(root: paths.groups).open("group.a")
+    try Containers(root: paths.groups).prepare("group.a")
     service = try AssetService(.init(paths: paths))
   }
 

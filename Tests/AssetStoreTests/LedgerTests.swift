@@ -162,10 +162,11 @@ import Testing
       try store.commit([.job(job)])
     }
     try store.service.commit([.scheduled(app: "app", identifier: "0", value: [1])])
+    func files() throws -> Int { try ids.count { try store.files.finished(of: $0) != nil } }
     func left() throws -> [Int] { try ids.indices.filter { try store.job(ids[$0]) != nil } }
     #expect(try store.retention.forgetUnscheduled(app: "app", keeping: 5, before: 0) == 3)
     #expect(try left() == [0, 1, 5, 6, 7, 8, 9], "the open one and the one with a row stay")
-    #expect(try store.files.all().count == 6 && store.deliveries.pending().count == 6)
+    #expect(try files() == 6 && store.deliveries.pending().count == 6)
     #expect(try store.retention.forgetUnscheduled(app: "app", keeping: 5, before: 7_000_000_000) == 2)
     #expect(try left() == [0, 1, 7, 8, 9])
     try store.service.commit([.scheduled(app: "app", identifier: "0", value: nil)])
@@ -191,10 +192,10 @@ import Testing
     }
     #expect(try store.deliveries.pending().count == 10)
     #expect(try store.retention.forgetSettled(app: "app", keeping: 4) == 5)
-    #expect(try store.deliveries.pending().map(\.job) == [ids[10]], "another app's are still due")
+    #expect(try store.deliveries.pending() == [ids[10]], "another app's are still due")
     #expect(try ids.map { try store.job($0) != nil }.filter { $0 }.count == 6)
     #expect(try store.job(ids[3])?.state == .open, "what is open stays")
-    #expect(try store.files.all().count == 5)
+    #expect(try ids.count { try store.files.finished(of: $0) != nil } == 5)
     #expect(try store.retention.forgetSettled(app: "app", keeping: 4) == 0)
     #expect(try store.retention.forgetSettled(app: "app", keeping: 0, sparing: [ids[8], ids[6]]) == 2)
     #expect(try store.job(ids[8]) != nil && store.job(ids[6]) != nil && store.job(ids[9]) == nil)

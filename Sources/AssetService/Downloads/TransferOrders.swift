@@ -49,7 +49,7 @@ final class TransferOrders {
         continue
       }
       if !isManifest,
-        (try? Containers(root: plan.groups).open(scheduled.value.applicationGroupIdentifier)) == nil
+        (try? Containers(root: plan.groups).prepare(scheduled.value.applicationGroupIdentifier)) == nil
       {
         let failure = Failure(
           domain: Failure.networkDomain, code: -3000,

@@ -50,7 +50,7 @@ final class ExtensionRuns {
     else { return decider.process(.app(app, .runEnded(run: number, end: .hostFailed))) }
     let groups = bundle.description.extensionAppGroups
     let containers = groups.compactMap { group -> PluginHost.LoadOptions.Container? in
-      guard (try? Containers(root: catalog.plan.groups).open(group)) != nil else { return nil }
+      guard (try? Containers(root: catalog.plan.groups).prepare(group)) != nil else { return nil }
       return PluginHost.LoadOptions.Container(group: group, path: catalog.plan.container(of: group))
     }
     let manifest = generation.flatMap { machines.manifests[$0] }.flatMap { downloads[app]?[$0] }

@@ -39,7 +39,7 @@ final class AppCatalog {
   func containers(of groups: [String]) -> [String: String] {
     var found: [String: String] = [:]
     for group in groups {
-      guard (try? Containers(root: plan.groups).open(group)) != nil else { continue }
+      guard (try? Containers(root: plan.groups).prepare(group)) != nil else { continue }
       found[group] = plan.container(of: group)
     }
     return found

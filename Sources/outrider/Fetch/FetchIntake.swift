@@ -196,8 +196,7 @@ struct FetchIntake {
 
   private func check(_ index: Int, _ record: JobRecord, _ memory: FetchMemory) throws -> FetchedFile.Verdict {
     let modified = memory.modified[record.id]
-    // No program uses a file through this journal: what stands there as its last use is when it was finished.
-    let finished = modified == nil ? try store.files.file(of: record.id)?.lastUse : nil
+    let finished = modified == nil ? try store.files.finished(of: record.id) : nil
     return FetchedFile.check(
       record, for: plan.specification(plan.targets[index]), by: bytes, name: memory.names[record.id],
       modified: modified, finished: finished)
