@@ -294,7 +294,7 @@ let package = Package(
       name: "AssetServiceTests",
       dependencies: [
         "AppBundles", "AssetModel", "AssetService", "AssetStore", "Basics", "Downloads", "LinuxSystem", "Sandbox",
-        "ServiceClient", "ServiceMachines", "ServiceProtocol", "TestSupport", grdb,
+        "ServiceClient", "ServiceMachines", "ServiceProtocol", "TestSupport", grdb, logging,
       ]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],
