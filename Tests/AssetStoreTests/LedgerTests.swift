@@ -88,6 +88,22 @@ import Testing
     #expect(try store.disk.reservation(device: device) == DiskReservation(bytes: 40, inodes: 1))
   }
 
+  @Test("A boot that an earlier version wrote down with the end of its line is the same one")
+  func sameBoot() throws {
+    let folder = try AssetStoreTests.Folder()
+    var store = try AssetStore(opening: folder.path)
+    _ = try store.add([Self.sized("a", 60, in: folder.path)], now: AssetStoreTests.moment())
+    let boot = try #require(try store.settings["boot"])
+    #expect(boot == BootIdentifier.current)
+    for (written, isLookedAtAgain) in [(boot + "\n", false), (boot, false), ("another", true)] {
+      try store.database.write { try $0.execute(sql: "UPDATE jobs SET volume = 4711") }
+      try store.settings.set("boot", to: written)
+      try store.close()
+      store = try AssetStore(opening: folder.path)
+      #expect(try store.disk.reservation(device: 4711).bytes == (isLookedAtAgain ? 0 : 60), "\(written)")
+    }
+  }
+
   @Test func namesAreTheirBytes() throws {
     let folder = try AssetStoreTests.Folder()
     let store = try AssetStore(opening: folder.path)

@@ -31,23 +31,23 @@ package struct DeliveryRecords: Sendable {
       try database.execute(
         sql: """
           UPDATE deliveries SET begun = 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0
-            AND EXISTS (SELECT 1 FROM jobs WHERE id = deliveries.job AND state >= 3 AND \(isUnscheduled))
+            AND EXISTS (SELECT 1 FROM jobs WHERE id = deliveries.job AND \(JobRow.isSettled) AND \(isUnscheduled))
           """)
     }
     return try database.read { database in
-      let rows = try database.query("SELECT id FROM jobs WHERE state < 3 AND \(isUnscheduled) ORDER BY id")
+      let rows = try database.query("SELECT id FROM jobs WHERE \(JobRow.isOpen) AND \(isUnscheduled) ORDER BY id")
       var open: [JobID] = []
       while try rows.step() { open.append(JobID(rows.int64())) }
       return open
     }
   }
 
+  private static let acknowledgement = """
+    UPDATE deliveries SET begun = 1, calls = calls + 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0
+      AND job IN (SELECT id FROM jobs WHERE app = ? AND identifier = ? AND \(JobRow.isSettled))
+    """
+
   static func acknowledge(_ app: String, _ identifier: String, _ database: Database) throws {
-    try database.query(
-      """
-      UPDATE deliveries SET begun = 1, calls = calls + 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0
-        AND job IN (SELECT id FROM jobs WHERE app = ? AND identifier = ? AND state >= 3)
-      """
-    ).bind(Array(app.utf8)).bind(Array(identifier.utf8)).run()
+    try database.query(acknowledgement).bind(Array(app.utf8)).bind(Array(identifier.utf8)).run()
   }
 }

@@ -275,7 +275,7 @@ struct FetchIntake {
     var left: Set<JobID> = []
     for (index, record) in earlier {
       let wanted = plan.specification(plan.targets[index])
-      let what = "what was there from \(Self.shown(record.specification.url))"
+      let what = "what was there from \(ParsedURL.shown(record.specification.url))"
       let name = Printable.text(record.specification.fileName)
       if record.partial(for: wanted, isRenewed: true) != nil || record.specification.provesTheSame(as: wanted) {
         let proof = record.specification.provesTheSame(as: wanted) ? "its digests tell" : "its entity tag tells"
@@ -293,6 +293,4 @@ struct FetchIntake {
       if left.isEmpty { return }
     }
   }
-
-  private static func shown(_ url: String) -> String { (try? ParsedURL(url))?.redacted ?? Printable.text(url) }
 }
