@@ -135,7 +135,7 @@ let package = Package(
       dependencies: ["Basics", "CLinux", "COpenSSL", "Hashing", "LinuxSystem", "StrictYAML", yams],
       swiftSettings: strict),
     .target(
-      name: "AssetStore", dependencies: ["AssetModel", "Basics", "Hashing", "LinuxSystem", grdb, sqlite],
+      name: "AssetStore", dependencies: ["AssetModel", "Basics", "LinuxSystem", grdb, sqlite],
       swiftSettings: strict),
     // What the service decides, as values without I/O, clocks or randomness of their own.
     .target(name: "ServiceMachines", dependencies: ["AssetModel", "Basics"], swiftSettings: strict),
@@ -273,7 +273,7 @@ let package = Package(
       path: "Tests/ServiceBenchmark"),
     .testTarget(
       name: "AssetStoreTests",
-      dependencies: ["AssetModel", "AssetStore", "Hashing", "LinuxSystem", "TestSupport", "store-writer", grdb]),
+      dependencies: ["AssetModel", "AssetStore", "LinuxSystem", "TestSupport", "store-writer", grdb]),
     // A process that writes to a store until it is killed.
     .executableTarget(name: "store-writer", dependencies: ["AssetModel", "AssetStore"], path: "Tests/StoreWriter"),
     .testTarget(
@@ -294,8 +294,8 @@ let package = Package(
     .testTarget(
       name: "AssetServiceTests",
       dependencies: [
-        "AssetModel", "AssetService", "AssetStore", "Basics", "Downloads", "LinuxSystem", "Sandbox", "ServiceMachines",
-        "ServiceProtocol", "TestSupport", grdb,
+        "AppBundles", "AssetModel", "AssetService", "AssetStore", "Basics", "Downloads", "LinuxSystem", "Sandbox",
+        "ServiceClient", "ServiceMachines", "ServiceProtocol", "TestSupport", grdb, logging,
       ]),
     .testTarget(name: "OSTests", dependencies: ["os", "OSLog"]),
   ],

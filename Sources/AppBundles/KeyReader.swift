@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 internal import PropertyLists
 
@@ -72,9 +73,7 @@ struct KeyReader {
   private static func whole(_ value: Any, isOldStyle: Bool) -> Int64? {
     if type(of: value) == Bool.self { return nil }
     if let number = value as? NSNumber { return Int64(exactly: number) ?? Int64(exactly: number.doubleValue) }
-    guard isOldStyle, let text = value as? String, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-      return nil
-    }
+    guard isOldStyle, let text = value as? String, DecimalText.isDigits(text) else { return nil }
     return Int64(text)
   }
 

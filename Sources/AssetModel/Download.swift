@@ -68,6 +68,15 @@ public struct RejectedDownload: Sendable, Equatable, Codable, Error {
   public var code: Int32
   /// One sentence for people.
   public var reason: String
+  /// What lies under it, where an app is told of that, too. Not written down: who asks is answered at once.
+  package var cause: Cause?
+
+  package enum Cause: Sendable, Equatable {
+    /// Its URL is none that is fetched.
+    case unsupportedURL
+  }
+
+  private enum CodingKeys: String, CodingKey { case identifier, code, reason }
 
   /// Creates a rejection.
   public init(identifier: String, code: Int32, reason: String) {

@@ -84,7 +84,11 @@ public struct DownloadRules: Sendable {
     if download.identifier.unicodeScalars.contains(where: Self.isDeceptive) {
       return reject(102, "the identifier contains a control or a text-direction character")
     }
-    if let reason = rejectionReason(forURL: download.url) { return reject(102, reason) }
+    if let problem = problem(ofURL: download.url) {
+      var rejection = reject(102, problem.reason)
+      rejection.cause = problem.cause
+      return rejection
+    }
     if let reason = Self.rejectionReason(forRequest: download) { return reject(102, reason) }
     if let size = download.fileSize, size <= 0 {
       return reject(102, "fileSize is \(size); it must be greater than zero")
@@ -163,25 +167,29 @@ public struct DownloadRules: Sendable {
     }
   }
 
-  private func rejectionReason(forURL url: String) -> String? {
+  private func problem(ofURL url: String) -> (reason: String, cause: RejectedDownload.Cause?)? {
     if url.utf8.count > Self.longestURL {
-      return "the URL has \(url.utf8.count) bytes; at most \(Self.longestURL) are allowed"
+      return ("the URL has \(url.utf8.count) bytes; at most \(Self.longestURL) are allowed", nil)
     }
-    if url.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7f }) { return "the URL isn't one: \(Printable.text(url))" }
+    if url.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7f }) {
+      return ("the URL isn't one: \(Printable.text(url))", .unsupportedURL)
+    }
     let isSecure = url.lowercased().hasPrefix("https://")
     guard isSecure || allowsPlainHTTPToLoopback && url.lowercased().hasPrefix("http://") else {
-      return "the URL isn't https: \(Printable.text(url)); serve the file over https"
+      return ("the URL isn't https: \(Printable.text(url)); serve the file over https", .unsupportedURL)
     }
     let authority = url.drop { $0 != "/" }.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     // Neither a user nor a port is a host.
     let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-    if host.isEmpty || host.hasPrefix(":") { return "the URL names no host: \(Printable.text(url))" }
+    if host.isEmpty || host.hasPrefix(":") { return ("the URL names no host: \(Printable.text(url))", .unsupportedURL) }
     // Not shown: what stands there may be a password.
     if host.utf8.count + 1 < authority.utf8.count {
-      return "the URL of \(Printable.text(host)) has a user name in it; leave it out, and answer the server's challenge"
+      let reason = "has a user name in it; leave it out, and answer the server's challenge"
+      return ("the URL of \(Printable.text(host)) \(reason)", nil)
     }
-    return isSecure || Self.isLoopback(host)
-      ? nil : "the URL isn't https, and its host isn't this machine: \(Printable.text(url)); serve the file over https"
+    if isSecure || Self.isLoopback(host) { return nil }
+    let reason = "isn't https, and its host isn't this machine: \(Printable.text(url)); serve the file over https"
+    return ("the URL \(reason)", .unsupportedURL)
   }
 
   /// Of a URL, with its port.

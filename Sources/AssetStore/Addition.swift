@@ -19,7 +19,7 @@ struct Addition {
     insertion = try database.cachedStatement(sql: JobRow.insertion)
     latest = try database.query(
       "SELECT id, state, generation FROM jobs WHERE app = ? AND identifier = ? ORDER BY id DESC LIMIT 1")
-    count = try database.query("SELECT count(*) FROM jobs WHERE app = ? AND state < 3")
+    count = try database.query("SELECT count(*) FROM jobs WHERE app = ? AND \(JobRow.isOpen)")
   }
 
   mutating func add(_ specification: DownloadSpecification, volume: UInt64?) throws -> AddResult {

@@ -131,7 +131,7 @@ extension AssetStore: DownloadJournal {
       let rows = try database.query(
         """
         SELECT id, app, origin, class, priority, rest, enqueuedBoot, enqueuedAt, enqueuedWall, waitBoot, waitAt, waitWall,
-          waitLength, state FROM jobs WHERE state < 3 ORDER BY id
+          waitLength, state FROM jobs WHERE \(JobRow.isOpen) ORDER BY id
         """)
       // Few apps, origins and boots stand in many rows: the rows share one string each.
       var (apps, origins, boots) = (Shared(), Shared(), Shared())

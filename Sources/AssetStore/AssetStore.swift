@@ -40,6 +40,8 @@ public final class AssetStore: Sendable {
   public let recovery: Recovery
   let database: StoreDatabase
   private let lock: Mutex<StoreLock?>
+  /// One backup is made at a time.
+  private let backup = Mutex(())
 
   /// Opens the store in `directory`, which belongs to this user alone, and makes it where there is none.
   ///
@@ -56,11 +58,7 @@ public final class AssetStore: Sendable {
     database = StoreDatabase(connections, path: path, options: options)
     self.recovery = recovery
     self.lock = Mutex(lock)
-    if !options.isReadOnly {
-      // Pins are held by connections, and those ended with the process that had the store.
-      try database.write { try $0.execute(sql: "DELETE FROM pins") }
-      try disk.refreshDevices()
-    }
+    if !options.isReadOnly { try disk.refreshDevices() }
   }
 
   /// Whether there is a store in `directory`, or the backup of one that is gone.
@@ -85,7 +83,7 @@ public final class AssetStore: Sendable {
         try database.connections.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         try database.connections.close()
         // SQLite would lose its locks with the first other descriptor of the file that this process closes (fcntl(2)).
-        try Backups(path: path).makeOfClosed()
+        try backup.withLock { _ in try Backups(path: path).makeOfClosed() }
       }
       let found = try Files.identity(of: path)
       lock.withLock { lock in
@@ -101,17 +99,19 @@ public final class AssetStore: Sendable {
   /// Returns whether one was made.
   @discardableResult
   package func backUpIfDue() throws(StoreError) -> Bool {
-    let now = database.options.wallClock()
-    // A clock that was set back doesn't postpone the next backup for years.
-    if let last = Backups(path: path).all.first?.made, now >= last, now - last < database.options.backupInterval {
-      return false
+    do {
+      return try backup.withLock { _ in
+        let now = database.options.wallClock()
+        // A clock that was set back doesn't postpone the next backup for years.
+        if let last = Backups(path: path).all.first?.made, now >= last, now - last < database.options.backupInterval {
+          return false
+        }
+        try Backups(path: path).make(of: database.connections)
+        return true
+      }
+    } catch {
+      throw StoreError(error, path: path)
     }
-    try backUp()
-    return true
-  }
-
-  private func backUp() throws(StoreError) {
-    do { try Backups(path: path).make(of: database.connections) } catch { throw StoreError(error, path: path) }
   }
 
   /// Which process has the store in `directory` open.
@@ -130,7 +130,6 @@ public final class AssetStore: Sendable {
   package var disk: DiskLedger { DiskLedger(database: database) }
   package var files: FileRecords { FileRecords(database: database) }
   package var history: HistoryRecords { HistoryRecords(database: database) }
-  package var removal: FileRemoval { FileRemoval(database: database) }
   package var retention: JobRetention { JobRetention(database: database) }
   package var service: ServiceRecords { ServiceRecords(database: database) }
   var settings: StoreSettings { StoreSettings(database: database) }

@@ -19,15 +19,17 @@ enum Budgets {
     ).bind(name).bind(max(0, bytes)).run()
     // Jobs that were added before there was this allowance have reserved from it. `sum` would fail where the numbers are
     // more than 64 bits hold; `total` doesn't.
-    try database.query(
-      """
-      UPDATE budgets SET
-        reserved = (SELECT CAST(total(reserved) AS INTEGER) FROM jobs WHERE state < 3 AND budget = name AND isManifest = 0),
-        manifestReserved = (SELECT CAST(total(reserved) AS INTEGER) FROM jobs WHERE state < 3 AND budget = name AND isManifest = 1)
-      WHERE name = ?
-      """
-    ).bind(name).run()
+    try database.query(recount).bind(name).run()
   }
+
+  private static let recount = """
+    UPDATE budgets SET
+      reserved =
+        (SELECT CAST(total(reserved) AS INTEGER) FROM jobs WHERE \(JobRow.isOpen) AND budget = name AND isManifest = 0),
+      manifestReserved =
+        (SELECT CAST(total(reserved) AS INTEGER) FROM jobs WHERE \(JobRow.isOpen) AND budget = name AND isManifest = 1)
+    WHERE name = ?
+    """
 
   static func budget(_ database: Database, _ name: String) throws -> Budget? {
     let row = try database.query(
@@ -50,10 +52,11 @@ enum Budgets {
     return .reserved(wanted)
   }
 
+  private static let open = "SELECT budget, isManifest, received FROM jobs WHERE id = ? AND \(JobRow.isOpen)"
+
   /// More for a job that needs more than it reserved: the bytes that are missing, or nil.
   static func extend(_ database: Database, _ id: JobID, by bytes: Int64) throws -> Int64? {
-    let row = try database.query("SELECT budget, isManifest, received FROM jobs WHERE id = ? AND state < 3").bind(
-      id.number)
+    let row = try database.query(open).bind(id.number)
     guard try row.step() else { throw StoreError.wrongState("job \(id) isn't open") }
     if let name = row.optionalText() {
       let isManifest = row.bool()
@@ -67,12 +70,14 @@ enum Budgets {
     return nil
   }
 
+  private static let booked = """
+    SELECT received, reserved, budget, isManifest FROM jobs WHERE id = ? AND generation <= ? AND \(JobRow.isOpen)
+    """
+
   /// Moves what arrived since the last commit from the reservation to the charge, and gives the rest back at the end.
   /// Returns whether the change counts: the row is open and not of a later generation.
   static func charge(_ database: Database, _ job: JobRecord) throws -> Bool {
-    let row = try database.query(
-      "SELECT received, reserved, budget, isManifest FROM jobs WHERE id = ? AND generation <= ? AND state < 3"
-    ).bind(job.id.number).bind(job.generation)
+    let row = try database.query(booked).bind(job.id.number).bind(job.generation)
     guard try row.step() else { return false }
     let (received, reserved) = (row.int64(), row.int64())
     guard let name = row.optionalText() else { return true }

@@ -7,6 +7,10 @@ internal import Glibc
 enum JobRow {
   enum State: Int64 { case open, paused, verified, finished, failed, cancelled }
 
+  /// Conditions on the states of jobs. Indexes are made for the first, as it is written.
+  static let isOpen = "state < \(State.finished.rawValue)"
+  static let isSettled = "state >= \(State.finished.rawValue)"
+
   static func state(_ state: JobState) -> State {
     switch state {
     case .open: .open
@@ -22,7 +26,7 @@ enum JobRow {
     INSERT INTO jobs (app, identifier, url, origin, headers, requestedClass, isEssential, priority, declaredSize, digest,
       chunkSize, chunkTotal, chunks, directory, fileName, allowedDomains, budget, class, generation, state, history, received, rest,
       enqueuedBoot, enqueuedAt, enqueuedWall, progressBoot, progressAt, progressWall, isManifest, reserved, volume, mirrors, method, body)
-    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,?,0,?,?,?,?,?,?,?,?,?,?,?,?,?)
+    VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,\(State.open.rawValue),?,0,?,?,?,?,?,?,?,?,?,?,?,?,?)
     """
 
   static func insertionArguments(
@@ -50,11 +54,14 @@ enum JobRow {
       failureCause=?, keptBytes=?, stagingName=?, strongTag=?, weakTag=?, lastModified=?, total=?, coding=?, finalURL=?, reprDigest=?, checkpoints=?, verifiedChunks=?,
       partialBoot=?, device=?, inode=?, rest=?, history=?, received=?, lastError=?, lastCause=?, waitBoot=?, waitAt=?, waitWall=?, waitLength=?,
       progressBoot=?, progressAt=?, progressWall=?, publishedInode=?, finalSize=?
-    WHERE id=? AND generation<=? AND state<3
+    WHERE id=? AND generation<=? AND \(isOpen)
     """
 
   /// All that publishing changes after `verified`, which brought the rest.
-  private static let finish = "UPDATE jobs SET state = 3, received = ? WHERE id = ? AND generation = ? AND state = 2"
+  private static let finish = """
+    UPDATE jobs SET state = \(State.finished.rawValue), received = ? WHERE id = ? AND generation = ?
+      AND state = \(State.verified.rawValue)
+    """
 
   static func update(_ database: Database, _ job: JobRecord) throws {
     if job.state == .finished {
@@ -112,7 +119,8 @@ enum JobRow {
   /// `JobRecord.leftover`, as a condition.
   static let hasLeftover =
     """
-    state = 4 AND stagingName IS NOT NULL AND (failureReason IS 'refused' AND failureErrno IS \(EEXIST)
+    state = \(State.failed.rawValue) AND stagingName IS NOT NULL
+      AND (failureReason IS 'refused' AND failureErrno IS \(EEXIST)
       OR failureReason IS 'challenge' AND failureStatus IN (401, 403) OR keptBytes IS NOT NULL)
     """
 

@@ -63,28 +63,20 @@ extension StoreError: JournalObstacle {
 
 /// What was wrong with a file or directory of a container.
 public enum ContainerProblem: Sendable, Equatable, CustomStringConvertible {
-  case invalidIdentifier, notADirectory, notARegularFile
+  case invalidIdentifier, notADirectory
   case foreignOwner(uid: UInt32)
   case writableByOthers(mode: UInt32)
-  /// The file has another hard link, by which it could be changed later.
-  case hardLinked(links: UInt64)
   /// A symbolic link or a mount on the way.
   case redirected
-  /// Not the file or directory that was opened or journalled.
-  case exchanged
 
   /// The rest of a sentence that begins with the path.
   public var description: String {
     switch self {
     case .invalidIdentifier: "isn't a name that a container can have"
     case .notADirectory: "isn't a directory"
-    case .notARegularFile: "isn't a regular file"
     case .foreignOwner(let uid): "belongs to user \(uid)"
     case .writableByOthers(let mode): "may be written by others (mode \(String(mode & 0o7777, radix: 8)))"
-    case .hardLinked(let links):
-      "has \(links) hard links, so that a process that can write to another one could change it"
     case .redirected: "is reached by a symbolic link or another mount"
-    case .exchanged: "isn't what was there before"
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// What a `Range` field asks for (RFC 9110, section 14).
 enum RequestedRange: Equatable {
   /// No field, one that isn't understood, or several ranges at once: all of it.
@@ -14,7 +16,7 @@ enum RequestedRange: Equatable {
     let first = text[..<dash]
     let last = text[text.index(after: dash)...]
     func number(_ text: Substring) -> Int? {
-      guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+      guard DecimalText.isDigits(text) else { return nil }
       // Longer than any file: as far as there is.
       return Int(text) ?? .max
     }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import Glibc
 
 /// Reads request heads strictly: what two parsers could understand differently is refused.
@@ -90,9 +91,9 @@ struct RequestParser {
     guard lengths.count < 2 else { throw Refusal(400, "lengths contradict each other") }
     var bodyLength = 0
     if let text = lengths.first {
-      guard !text.isEmpty, text.utf8.count <= 18, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-        let length = Int(text)
-      else { throw Refusal(400, "the length isn't a number") }
+      guard text.utf8.count <= 18, DecimalText.isDigits(text), let length = Int(text) else {
+        throw Refusal(400, "the length isn't a number")
+      }
       guard length <= longestBody else { throw Refusal(413, "the body is too long") }
       bodyLength = length
     }

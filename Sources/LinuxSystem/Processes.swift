@@ -9,7 +9,7 @@ package enum Processes {
   package static func execute(below folder: String) -> Bool {
     let names = (try? Files.names(in: "/proc")) ?? []
     return names.contains { name in
-      guard name.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
+      guard DecimalText.isDigits(name) else { return false }
       return Files.link("/proc/\(name)/exe")?.lies(below: folder) ?? false
     }
   }

@@ -20,7 +20,7 @@ struct DigestCommand: ParsableCommand {
 
   @Argument(help: ArgumentHelp("The file.", valueName: "file"), completion: .file()) var file: String
   @Option(help: ArgumentHelp("Bytes of a chunk: a power of two from 64KiB to 64MiB.", valueName: "size"))
-  var chunkSize = "4MiB"
+  var chunkSize = "\(ChunkList.usualChunkSize >> 20)MiB"
 
   func run() {
     do {

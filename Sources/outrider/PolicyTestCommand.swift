@@ -87,7 +87,9 @@ struct PolicyTestCommand: AsyncParsableCommand {
     let command = self
     let host = try SandboxOptions.makeHost {
       progress.end()
-      try? command.write(report.now)
+      do { try command.write(report.now) } catch {
+        Output.note("the report isn't written: \((error as? Failure)?.message ?? "\(error)")")
+      }
       Output.note("interrupted after \(report.now.results.count) of \(count) tests")
     }
     defer { host.stop() }

@@ -2,6 +2,7 @@ import AssetModel
 import AssetStore
 import Foundation
 import LinuxSystem
+import Logging
 import ServiceMachines
 import ServiceProtocol
 
@@ -14,11 +15,13 @@ struct EndedTransfer {
   let paths: ServicePaths
   let service: AssetService
 
-  init() throws {
+  init(logger: Logger? = nil) throws {
     paths = ServicePaths(state: folder)
     for folder in [paths.store, paths.groups] { try Files.makeDirectories(folder, mode: 0o700) }
-    _ = try Containers(root: paths.groups).open("group.a")
-    service = try AssetService(.init(paths: paths))
+    try Containers(root: paths.groups).prepare("group.a")
+    var configuration = AssetService.Configuration(paths: paths)
+    if let logger { configuration.logger = logger }
+    service = try AssetService(configuration)
   }
 
   static func value(fileSize: Int64?) -> DownloadValue {

@@ -34,11 +34,22 @@ import Testing
 
   @Test(
     arguments: [
-      ("free 1 bytes on the volume", "free 1 MiB on the volume"),
-      ("free 1048577 bytes, or 5 bytes", "free 2 MiB, or 1 MiB"), ("3 downloads end", "3 downloads end"), ("", ""),
-      ("bytes", "bytes"), ("0 bytes", "0 bytes"),
-    ])
-  func mebibytes(text: String, expected: String) { #expect(Words.inMebibytes(text) == expected) }
+      (1, "1 MiB"), (1 << 20, "1 MiB"), ((1 << 20) + 1, "2 MiB"), (.max, "8796093022208 MiB"), (0, "0 bytes"),
+    ] as [(Int64, String)])
+  func mebibytes(bytes: Int64, expected: String) { #expect(Words.mebibytes(bytes) == expected) }
+
+  @Test("How much is to be freed is said in one unit, whatever else the sentence has") func remedies() {
+    var shortage = SpaceShortage(
+      directory: "/srv", device: 1, need: 5, free: 100, floor: 0, purgeUntil: 0)
+    shortage.backgroundFloor = 200 << 20
+    #expect(
+      Words.remedy(Explanation(.disk(shortage)))
+        == "free 200 MiB on the volume, or start it in the foreground: in the background none starts while less than 200 MiB are free"
+    )
+    shortage.lacksInodes = true
+    #expect(Words.remedy(Explanation(.disk(shortage))) == "delete some files of the volume, however small")
+    #expect(Words.remedy(Explanation(.queued, remedy: "5 bytes")) == "5 bytes")
+  }
 }
 
 extension AssetService {

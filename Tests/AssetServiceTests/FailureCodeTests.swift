@@ -1,5 +1,6 @@
 import AssetModel
 import ServiceMachines
+import ServiceProtocol
 import Testing
 
 @testable import AssetService
@@ -19,5 +20,22 @@ import Testing
     #expect(restricted.code == code)
     #expect(restricted.domain == (code == 202 ? "BAErrorDomain" : "NSURLErrorDomain"))
     #expect(Failure(failure, isRestricted: false).code == -1022)
+  }
+
+  @Test(
+    "Under a rejection lies what is wrong with its URL, whatever else has such words in it [L4]",
+    arguments: [
+      ("http://example.com/a", [:], -1002), ("https:///a", [:], -1002), ("a b", [:], -1002),
+      ("https://example.com/a", ["https://x": "y"], nil), ("https://user@https.example.com/a", [:], nil),
+      ("https://example.com/" + String(repeating: "a", count: 9000), [:], nil),
+    ] as [(String, [String: String], Int?)])
+  func rejectedURL(url: String, headers: [String: String], code: Int?) throws {
+    let download = Download(
+      identifier: "a", url: url, headers: headers.map { Download.Header(name: $0.key, value: $0.value) },
+      applicationGroupIdentifier: "group.a", fileSize: 1)
+    let rejection = try #require(DownloadRules(request: nil).rejectionReason(for: download))
+    let failure = ServiceFailure(rejection)
+    #expect(failure.code == 102 && failure.underlyingCode == code, "\(failure)")
+    #expect(failure.underlyingDomain == (code == nil ? nil : "NSURLErrorDomain"))
   }
 }

@@ -3,9 +3,12 @@ import AssetStore
 import Foundation
 import Glibc
 import LinuxSystem
+import ServiceClient
 import ServiceProtocol
+import TestSupport
 import Testing
 
+@testable import AppBundles
 @testable import AssetService
 @testable import Downloads
 
@@ -71,7 +74,7 @@ private final class FullVolume {
     try? FileManager.default.removeItem(atPath: volume.container + "/more")
 
     let marked = MarkedFiles(root: volume.container)
-    let candidates = marked.candidates(isPinned: false)
+    let candidates = marked.candidates()
     #expect(Set(candidates.map(\.name)) == ["newest", "oldest", "middle"])
     let plan = PurgePlanner.plan(candidates, free: volume.free, target: 4 << 20)
     #expect(plan.map(\.name) == ["oldest", "middle"])
@@ -80,7 +83,7 @@ private final class FullVolume {
     #expect(Files.exists(own) && Files.exists(changed) && Files.exists(volume.container + "/Caches/newest"))
     // Gone once, and never what has its name since.
     #expect(!marked.remove(plan[0]))
-    #expect(PurgePlanner.plan(marked.candidates(isPinned: true), free: 0, target: .max).isEmpty)
+    #expect(PurgePlanner.plan(marked.candidates(), free: 0, target: .max).map(\.name) == ["newest"])
   }
 
   @Test(
@@ -90,7 +93,7 @@ private final class FullVolume {
     let volume = try FullVolume()
     let file = try volume.write("Caches/deep/file", bytes: 10, markedAt: 1)
     let marked = MarkedFiles(root: volume.container)
-    let found = try #require(marked.candidates(isPinned: false).first)
+    let found = try #require(marked.candidates().first)
     rename(volume.container + "/Caches", volume.container + "/Moved")
     symlink("\(volume.container)/Moved", volume.container + "/Caches")
     #expect(!marked.remove(found))
@@ -99,6 +102,31 @@ private final class FullVolume {
     try Data(repeating: 8, count: 10).write(to: URL(fileURLWithPath: file))
     #expect(!marked.remove(found) && Files.exists(file))
   }
+
+  @Test(
+    "F-53 what an app may have open stays while it is connected, and goes when there is no room for it [B59]",
+    .enabled(if: FullVolume.keepsMarks, "needs root, and attributes of users on tmpfs (kernel 6.6)"))
+  func connected() async throws {
+    let volume = try FullVolume()
+    let paths = ServicePaths(state: volume.path + "/state")
+    let service = try AssetService(.init(paths: paths))
+    await service.start()
+    try await service.listen()
+    let marked = try await service.placeAppWithMarkedFile()
+    let shortage = SpaceShortage(
+      directory: volume.path, device: try Files.identity(of: marked).device, need: 1, free: 0, floor: 0, purgeUntil: 1)
+    do {
+      let app = try ServiceConnection.connect(to: paths.socket)
+      defer { withExtendedLifetime(app) {} }
+      #expect(try await becomes { await service.isConnected(PurgingTests.app) })
+      #expect(await !service.makeRoom(shortage) && Files.exists(marked))
+    }
+    #expect(try await becomes { await !service.isConnected(PurgingTests.app) })
+    #expect(await service.makeRoom(shortage) && !Files.exists(marked))
+    await service.stop()
+  }
+
+  fileprivate static let app = "com.example.a"
 
   @Test("An undelivered file stays with its reason, is explained, and goes when there is no room for it")
   func undelivered() async throws {
@@ -140,9 +168,31 @@ private final class FullVolume {
 }
 
 extension AssetService {
+  /// Of an app that is known, in the only group that it has.
+  fileprivate func placeAppWithMarkedFile() throws -> String {
+    parts.catalog.remember(
+      PlacedApp(
+        description: AppDescription(
+          identifier: PurgingTests.app, version: "1", build: "1", name: "A", bundleName: "A.app", executable: "A",
+          appGroups: ["group.a"], isManaged: false, usesAppleHosting: false, extensionPath: "E",
+          extensionIdentifier: "e", extensionAppGroups: []),
+        path: "/nowhere/1/A.app"))
+    try Containers(root: configuration.paths.groups).prepare("group.a")
+    let path = parts.catalog.plan.container(of: "group.a") + "/file"
+    try Data([1]).write(to: URL(fileURLWithPath: path))
+    _ = try PurgeMark.set(on: OwnedDescriptor.open(path, O_RDONLY))
+    return path
+  }
+
+  /// Whoever is connected is that app.
+  fileprivate func isConnected(_ app: String) -> Bool {
+    for id in parts.clients.clients.keys { parts.clients[id]?.identity = .app(app) }
+    return !parts.clients.clients.isEmpty
+  }
+
   /// As it is after the third end of its recipient.
   fileprivate func keepUndelivered(_ value: DownloadValue, of app: String) throws -> String {
-    _ = try Containers(root: configuration.paths.groups).open(value.applicationGroupIdentifier)
+    try Containers(root: configuration.paths.groups).prepare(value.applicationGroupIdentifier)
     let path = parts.catalog.plan.path(of: value)
     try Data(repeating: 1, count: 100).write(to: URL(fileURLWithPath: path))
     parts.downloads.insert(value, of: app)

@@ -28,7 +28,7 @@ import Testing
       folder = NSTemporaryDirectory() + "unreadable-\(UUID().uuidString)"
       let paths = ServicePaths(state: folder)
       for folder in [paths.store, paths.groups] { try Files.makeDirectories(folder, mode: 0o700) }
-      _ = try Containers(root: paths.groups).open("group.a")
+      try Containers(root: paths.groups).prepare("group.a")
       value = DownloadValue(
         identifier: "session", uniqueIdentifier: UUID().uuidString, url: "https://example.com/session",
         applicationGroupIdentifier: "group.a", fileSize: 100)

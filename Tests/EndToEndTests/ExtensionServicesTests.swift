@@ -162,7 +162,8 @@ import Testing
     #expect(end.usage.wallSeconds + end.usage.stoodSeconds > 0.9, "the wait is told: \(end.usage)")
   }
 
-  @Test("an extension that waits for control between its calls isn't frozen") func runsBetweenCalls() async throws {
+  @Test("an extension that waits for control between its calls isn't frozen [B70]") func runsBetweenCalls() async throws
+  {
     let (gate, open) = AsyncStream.makeStream(of: Void.self)
     let (asked, ask) = AsyncStream.makeStream(of: Void.self)
     let desk = ExtensionDesk(

@@ -23,7 +23,8 @@ import Testing
     try file.close()
   }
 
-  @Test func aFileThatWasChangedIsNotComplete() throws {
+  @Test("F-52 a fetched file is read again on request, and told where it isn't what was fetched")
+  func aFileThatWasChangedIsNotComplete() throws {
     let place = try Place()
     let (url, path) = (place.origin.url("/b.bin"), "\(place.folder)/b.bin")
     #expect(try place.fetch(url, "--sha256", Self.sha256).status == 0)

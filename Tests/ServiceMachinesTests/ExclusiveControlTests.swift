@@ -62,16 +62,6 @@ import Testing
       control.handle(.released(Self.claim(1)), at: 9) == [.refuse(Self.claim(4), .notInTime), .grant(Self.claim(3))])
   }
 
-  @Test("A run that holds control or waits for it is known, so that it lives on [B21, B70]")
-  func concerned() {
-    var control = ExclusiveControl()
-    _ = control.handle(.requested(Self.claim(1), timeout: nil), at: 0)
-    _ = control.handle(.requested(Self.claim(-7), timeout: nil), at: 0)
-    #expect(control.isConcerned(.run(7)) && control.isConcerned(.connection(1)) && !control.isConcerned(.run(1)))
-    _ = control.handle(.released(Self.claim(-7)), at: 1)
-    #expect(!control.isConcerned(.run(7)))
-  }
-
   @Test("One holder can't fill the queue, nor use a token twice")
   func bounds() {
     var control = ExclusiveControl()

@@ -55,9 +55,6 @@ public struct FreeSpacePolicy: Sendable, Equatable {
     return overflow ? .max : sum
   }
 
-  /// A job that waits for the disk goes on when this is free.
-  package func resumeTarget(need: Int64, total: Int64) -> Int64 { Self.sum(max(0, need), floor(total: total)) }
-
   /// Whether a job may begin to write: what others have reserved counts as written. A background job also leaves alone
   /// what is low already.
   package func allows(

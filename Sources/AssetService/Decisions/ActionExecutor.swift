@@ -110,9 +110,9 @@ final class ActionExecutor {
     case .resumeTransfer(let app, let download): try orders.resume(app, download)
     case .cancelTransfer(let app, let download): try orders.cancel(app, download)
     case .setBudget(let app, let budget, let allowed):
-      let name = TransferPlan.name(of: budget, app)
-      try? store.budgets.set(name, allows: allowed)
-      transfers.engine.allowancesChanged(of: name)
+      if setBudget(budget, of: app, allowed) {
+        transfers.engine.allowancesChanged(of: TransferPlan.name(of: budget, app))
+      }
     case .startContentRun(let app, let run, let generation, let request, let version):
       runs.start(app, run, generation: generation, request: request, version: version)
     case .startCallbackRun(let app, let run): runs.start(app, run)
@@ -144,12 +144,20 @@ final class ActionExecutor {
     }
   }
 
+  /// Returns whether it is set.
+  private func setBudget(_ budget: Restrictions.Budget, of app: String, _ allowed: Int64?) -> Bool {
+    let name = TransferPlan.name(of: budget, app)
+    do throws(StoreError) { try store.budgets.set(name, allows: allowed) } catch {
+      news.log(app, "allowance", "\(name) stays as it was: \(error)")
+      return false
+    }
+    return true
+  }
+
   private func remove(_ app: String) async {
     for connection in clients.uninstalled(app) { calls.refuse(connection, .uninstalled(app)) }
     runs.endAll(of: app)
-    for budget in Restrictions.Budget.allCases {
-      try? store.budgets.set(TransferPlan.name(of: budget, app), allows: nil)
-    }
+    for budget in Restrictions.Budget.allCases { _ = setBudget(budget, of: app, nil) }
     files.deleteAll(of: app)
     await catalog.remove(app)
     // What is still being cancelled stays until the next removal; an installation knows its own by name.

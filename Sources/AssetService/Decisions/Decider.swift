@@ -239,6 +239,5 @@ extension ServiceClock.Reading {
     Self(boot: bootIdentifier, bootTime: Int64(BootClock.now / .nanoseconds(1)), wall: WallClock.now())
   }
 
-  private static let bootIdentifier =
-    (try? Files.text(of: "/proc/sys/kernel/random/boot_id", limit: 64))?.filter { !$0.isNewline } ?? ""
+  private static let bootIdentifier = BootIdentifier.current ?? ""
 }

@@ -19,7 +19,7 @@ struct MarkedFiles {
   private static let fileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
 
   /// What may go for space. What was modified or copied has no mark that is true of it, and isn't among them.
-  func candidates(isPinned: Bool) -> [PurgeCandidate] {
+  func candidates() -> [PurgeCandidate] {
     guard let folder = try? OwnedDescriptor.open(root, Self.folderFlags), let identity = try? folder.identity() else {
       return []
     }
@@ -28,8 +28,7 @@ struct MarkedFiles {
     look(in: folder, root, 0, device: identity.device, &left) { directory, name, file in
       found.append(
         PurgeCandidate(
-          kind: .finished, directory: directory, name: name, inode: file.inode, size: file.size, isPinned: isPinned,
-          lastUse: file.modified))
+          directory: directory, name: name, inode: file.inode, size: file.size, lastUse: file.modified))
     }
     return found
   }

@@ -37,7 +37,7 @@ final class SpaceReclaimer {
       (try? Files.identity(of: $0))?.device == shortage.device
     }
     let found = await Task.detached {
-      containers.flatMap { MarkedFiles(root: $0).candidates(isPinned: false) }
+      containers.flatMap { MarkedFiles(root: $0).candidates() }
     }.value
     let given = undelivered(on: shortage.device)
     // From here on no app connects and no extension starts: nothing is awaited.
@@ -87,8 +87,8 @@ final class SpaceReclaimer {
       for (unique, download) in all where download.isUndelivered && !download.isDiscarded {
         guard let file = try? Files.identity(of: plan.path(of: download.value)), file.device == device else { continue }
         let candidate = PurgeCandidate(
-          kind: .finished, directory: plan.directory(of: download.value), name: plan.fileName(of: download.value),
-          inode: file.inode, size: file.size, lastUse: file.modified)
+          directory: plan.directory(of: download.value), name: plan.fileName(of: download.value), inode: file.inode,
+          size: file.size, lastUse: file.modified)
         found.append(Undelivered(app: app, download: unique, file: candidate))
       }
     }

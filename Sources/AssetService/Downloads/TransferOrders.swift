@@ -48,12 +48,7 @@ final class TransferOrders {
         }
         continue
       }
-      if !isManifest,
-        (try? Containers(root: plan.groups).open(scheduled.value.applicationGroupIdentifier)) == nil
-      {
-        let failure = Failure(
-          domain: Failure.networkDomain, code: -3000,
-          message: "the container of \(scheduled.value.applicationGroupIdentifier) can't be opened")
+      if !isManifest, let failure = obstacle(in: scheduled.value.applicationGroupIdentifier) {
         fail(app, unique, failure)
         continue
       }
@@ -65,6 +60,17 @@ final class TransferOrders {
           domains: machines?.restrictions.isActive == true ? machines?.facts.limits.domains : nil))
     }
     if !specifications.isEmpty { await add(specifications, paused: paused) }
+  }
+
+  /// What keeps the files of a group from being there.
+  private func obstacle(in group: String) -> Failure? {
+    do throws(StoreError) {
+      try Containers(root: plan.groups).prepare(group)
+      return nil
+    } catch {
+      return Failure(
+        domain: Failure.networkDomain, code: -3000, message: "the container of \(group) can't be opened: \(error)")
+    }
   }
 
   private func add(_ specifications: [DownloadSpecification], paused: Set<String>) async {

@@ -4,16 +4,19 @@ internal import Downloads
 enum TransferWait: Sendable, Equatable {
   /// For a gate of the machine, whose explanation counts the bytes that are still to come.
   case gate(Cause.Gate)
+  /// For room, whose numbers are said in other units to people.
+  case disk(SpaceShortage)
   /// Without times, which differ from one to the other.
   case other(Explanation)
 
   init(_ explanation: Explanation) {
-    guard case .gate(var gate) = explanation.cause else {
-      self = .other(Explanation(explanation.code, data: explanation.data, remedy: explanation.remedy))
-      return
+    switch explanation.cause {
+    case .gate(var gate):
+      gate.remaining = nil
+      self = .gate(gate)
+    case .disk(let shortage): self = .disk(shortage)
+    default: self = .other(Explanation(explanation.code, data: explanation.data, remedy: explanation.remedy))
     }
-    gate.remaining = nil
-    self = .gate(gate)
   }
 
   /// `remaining`: bytes that are still to come; nil: unknown.
@@ -22,6 +25,7 @@ enum TransferWait: Sendable, Equatable {
     case .gate(var gate):
       gate.remaining = remaining
       return Explanation(.gate(gate))
+    case .disk(let shortage): return Explanation(.disk(shortage))
     case .other(let explanation): return explanation
     }
   }

@@ -1,6 +1,5 @@
 internal import AppBundles
 internal import AssetModel
-internal import AssetStore
 internal import Downloads
 internal import Foundation
 internal import HostProtocol
@@ -52,9 +51,9 @@ final class ExtensionRuns {
       let bundle = version.flatMap({ catalog[app, $0] }) ?? decider.current(app), let service = thread.service
     else { return decider.process(.app(app, .runEnded(run: number, end: .hostFailed))) }
     let groups = bundle.description.extensionAppGroups
-    let containers = groups.compactMap { group -> PluginHost.LoadOptions.Container? in
-      guard (try? Containers(root: catalog.plan.groups).open(group)) != nil else { return nil }
-      return PluginHost.LoadOptions.Container(group: group, path: catalog.plan.container(of: group))
+    let paths = catalog.containers(of: groups)
+    let containers = groups.compactMap { group in
+      paths[group].map { PluginHost.LoadOptions.Container(group: group, path: $0) }
     }
     let manifest = generation.flatMap { machines.manifests[$0] }.flatMap { downloads[app]?[$0] }
     let limits = limits(of: app)

@@ -115,7 +115,7 @@ final class Explanations {
         return ExplanationSummary(
           kind: "app", subject: app, code: wait.code.rawValue, data: wait.data.merging(["download": name]) { $1 },
           message: "\(Words.stage(stage)): \(name) waits (\(wait.code.rawValue))", since: time(gate.since),
-          until: time(machines.lifecycle.active?.deadline), remedy: Words.inMebibytes(wait.remedy))
+          until: time(machines.lifecycle.active?.deadline), remedy: Words.remedy(wait))
       }
       return ExplanationSummary(
         kind: "app", subject: app, code: machines.lifecycle.isPaused ? "paused" : stage?.rawValue ?? "installing",

@@ -163,15 +163,14 @@ enum Words {
     }
   }
 
-  /// What the engine says in bytes, rounded up to what people free.
-  static func inMebibytes(_ text: String) -> String {
-    var words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-    for index in words.indices.dropLast() where words[index + 1].hasPrefix("bytes") {
-      guard let bytes = Int64(words[index]), bytes > 0 else { continue }
-      words[index] = "\((bytes - 1) / (1 << 20) + 1)"
-      words[index + 1] = "MiB" + words[index + 1].dropFirst("bytes".count)
-    }
-    return words.joined(separator: " ")
+  /// What ends a wait. What the engine says in bytes is rounded up to what people free.
+  static func remedy(_ wait: Explanation) -> String {
+    guard case .disk(let shortage) = wait.cause else { return wait.remedy }
+    return Explanation.remedy(for: shortage, mebibytes)
+  }
+
+  static func mebibytes(_ bytes: Int64) -> String {
+    bytes > 0 ? "\((bytes - 1) / (1 << 20) + 1) MiB" : "\(bytes) bytes"
   }
 
   static func stage(_ stage: AppLifecycle.GateReason.Stage?) -> String {

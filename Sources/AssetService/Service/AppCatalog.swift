@@ -39,8 +39,12 @@ final class AppCatalog {
   func containers(of groups: [String]) -> [String: String] {
     var found: [String: String] = [:]
     for group in groups {
-      guard (try? Containers(root: plan.groups).open(group)) != nil else { continue }
-      found[group] = plan.container(of: group)
+      do throws(StoreError) {
+        try Containers(root: plan.groups).prepare(group)
+        found[group] = plan.container(of: group)
+      } catch {
+        logger.error("the container of \(group) can't be opened: \(error)", metadata: ["group": "\(group)"])
+      }
     }
     return found
   }

@@ -57,6 +57,7 @@ public actor AssetService {
   private let room: RoomRelay
   /// An app may be there that isn't known now: its files stay.
   private let hasUnreadableRows: Bool
+  let backups: JournalBackups
   private var events: Task<Void, Never>?
   private var listener: ClientListener?
   private var idle: (deadline: IdleDeadline, timer: ServiceTimer)?
@@ -115,6 +116,8 @@ public actor AssetService {
       .init(
         configuration: configuration, store: store, transfers: transfers, host: host, bundles: bundles,
         machine: machine, journal: journal, state: state, loop: loop))
+    backups = JournalBackups(
+      store: store, thread: parts.thread, timer: ServiceTimer(loop), logger: configuration.logger)
   }
 
   deinit { loop.shutDown() }
@@ -215,13 +218,16 @@ public actor AssetService {
     listener?.stop()
     parts.clients.endAll()
     parts.machine.end()
+    backups.end()
     host.stop()
     // What they did is written down while there is a journal.
     await parts.runs.waitForEnds(ServiceTimer(loop))
     await transfers.engine.close()
     events?.cancel()
     parts.decider.commitLast()
-    try? store.close()
+    do { try store.close() } catch {
+      configuration.logger.error("the journal isn't closed in order, and the next start examines it: \(error)")
+    }
     configuration.logger.notice("stopped")
     isStopped = true
     for waiter in whenStopped { waiter.resume() }
@@ -238,6 +244,17 @@ public actor AssetService {
   func stop(afterIdle patience: Duration) {
     idle = (IdleDeadline(patience: patience), ServiceTimer(loop))
     lookWhetherIdle()
+  }
+
+  /// Decisions were carried out.
+  func hasActed() {
+    backups.journalMayHaveChanged()
+    lookWhetherIdle()
+  }
+
+  func backUpIfQuiet() {
+    guard !parts.decider.isClosed else { return }
+    backups.backUp(isQuiet: parts.isQuiet)
   }
 
   /// Called after everything that may have changed it: a client came, spoke or left, or decisions were carried out.

@@ -26,7 +26,7 @@ extension ServiceFailure {
   }
 
   init(_ rejection: RejectedDownload) {
-    let isURL = rejection.code == 102 && rejection.reason.contains("https")
+    let isURL = rejection.cause == .unsupportedURL
     self.init(
       domain: Self.frameworkDomain, code: Int(rejection.code),
       message: "the download \(Printable.text(rejection.identifier)) can't be scheduled: \(rejection.reason)",

@@ -28,7 +28,10 @@ final class ServiceNews {
   }
 
   func log(_ app: String?, _ event: String, _ detail: String) {
-    try? store.history.record(show(app, event, detail))
+    let shown = show(app, event, detail)
+    do { try store.history.record(shown) } catch {
+      logger.error("\(event) isn't in the journal: \(error)", metadata: app.map { ["app": "\($0)"] } ?? [:])
+    }
   }
 
   /// The same for what is written down with the next event: there may be many of these.

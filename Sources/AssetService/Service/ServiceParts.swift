@@ -105,6 +105,13 @@ final class ServiceParts: Decider.Executor {
     decider.core.apps.isEmpty && clients.clients.isEmpty && runTable.isEmpty && !executor.isAtWork
   }
 
+  /// Nothing is being installed, downloaded or asked of an extension.
+  var isQuiet: Bool {
+    runTable.isEmpty && !executor.isAtWork
+      && decider.core.apps.values.allSatisfy { $0.lifecycle.phase == .launchable }
+      && downloads.byApp.values.allSatisfy { all in all.values.allSatisfy { $0.entry?.state != .downloading } }
+  }
+
   // MARK: Decider.Executor
 
   func nameRejected(_ downloads: [RejectedDownload], of app: String) -> [CoreEvent] {
@@ -115,7 +122,7 @@ final class ServiceParts: Decider.Executor {
     guard !executor.isAtWork else { return }
     thread.later {
       await $0.parts.executor.act()
-      $0.lookWhetherIdle()
+      $0.hasActed()
     }
   }
 

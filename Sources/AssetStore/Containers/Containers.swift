@@ -1,8 +1,8 @@
 internal import Glibc
 package import LinuxSystem
 
-/// The directories of app groups, below one root. All is done through descriptors that are kept open: what a path means can
-/// change between two looks, what a descriptor means can't.
+/// The directories of app groups, below one root. All is done through descriptors: what a path means can change between two
+/// looks, what a descriptor means can't.
 ///
 /// `root/GROUP/` is the service's; in it `container/` is what apps and extensions see, and `lease/` holds finished files while
 /// they are handed over. All lie on one mount, so moving a file keeps it the same file.
@@ -32,8 +32,8 @@ package struct Containers: Sendable {
     }
   }
 
-  /// Opens a group's directories, and makes what is missing.
-  package func open(_ group: String) throws(StoreError) -> Container {
+  /// Makes what is missing of a group's directories, and refuses those that another could change or lead elsewhere.
+  package func prepare(_ group: String) throws(StoreError) {
     guard Self.isValid(group) else { throw .container(path: group, why: .invalidIdentifier) }
     let top: OwnedDescriptor
     do throws(SystemCallError) { top = try OwnedDescriptor.open(root, O_RDONLY | O_DIRECTORY) } catch {
@@ -42,9 +42,9 @@ package struct Containers: Sendable {
     try Self.examine(top.number, root, files)
     let path = "\(root)/\(group)"
     let directory = try Self.directory(group, in: top.number, path, files)
-    let container = try Self.directory(Self.containerName, in: directory.number, "\(path)/container", files)
-    let lease = try Self.directory(Self.leaseName, in: directory.number, "\(path)/lease", files)
-    return try Container(path: path, directory: directory, container: container, lease: lease, files: files)
+    for name in [Self.containerName, Self.leaseName] {
+      _ = try Self.directory(name, in: directory.number, "\(path)/\(name)", files)
+    }
   }
 
   private static func directory(
@@ -73,11 +73,10 @@ package struct Containers: Sendable {
     }
   }
 
-  static func translated(_ error: SystemCallError, _ path: String) -> StoreError {
+  private static func translated(_ error: SystemCallError, _ path: String) -> StoreError {
     switch error.code {
     case ELOOP, EXDEV: .container(path: path, why: .redirected)
     case ENOTDIR: .container(path: path, why: .notADirectory)
-    case ENXIO: .container(path: path, why: .notARegularFile)
     default: .file(error)
     }
   }

@@ -1,5 +1,4 @@
 internal import GRDB
-internal import Synchronization
 
 /// The one database of a store, which everything that it keeps shares.
 final class StoreDatabase: Sendable {
@@ -7,8 +6,6 @@ final class StoreDatabase: Sendable {
   let path: String
   let options: AssetStore.Options
   let connections: any DatabaseWriter
-  /// Files that are being deleted at this moment: a request for one comes too late. Changed in write transactions only.
-  let removing = Mutex<Set<Int64>>([])
 
   init(_ connections: any DatabaseWriter, path: String, options: AssetStore.Options) {
     self.connections = connections

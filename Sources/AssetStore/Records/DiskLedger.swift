@@ -6,12 +6,14 @@ internal import LinuxSystem
 package struct DiskLedger: Sendable {
   let database: StoreDatabase
 
+  private static let promised =
+    "SELECT CAST(total(rest) AS INTEGER), count(*) FROM jobs WHERE volume = ? AND \(JobRow.isOpen)"
+
   /// What is promised on the volume with this device number (stat(2)). A job's part is booked in the transaction that adds
   /// it, follows every commit, and ends when it is settled.
   package func reservation(device: UInt64) throws(StoreError) -> DiskReservation {
     try database.read { database in
-      let query = try database.query(
-        "SELECT CAST(total(rest) AS INTEGER), count(*) FROM jobs WHERE volume = ? AND state < 3")
+      let query = try database.query(Self.promised)
       _ = try query.bind(bits: device).step()
       return DiskReservation(bytes: query.int64(), inodes: query.int64())
     }
@@ -19,14 +21,15 @@ package struct DiskLedger: Sendable {
 
   /// Device numbers are given anew at every boot, and when a volume is mounted again.
   func refreshDevices() throws(StoreError) {
-    let boot = (try? Files.text(of: "/proc/sys/kernel/random/boot_id", limit: 64)) ?? ""
+    let boot = BootIdentifier.current ?? ""
     let settings = StoreSettings(database: database)
-    guard try settings["boot"] != boot else { return }
+    // Earlier ones wrote it with its line's end.
+    guard try settings["boot"].map(BootIdentifier.text) != boot else { return }
     try database.write { database in
-      let directories = try database.query("SELECT DISTINCT directory FROM jobs WHERE state < 3")
+      let directories = try database.query("SELECT DISTINCT directory FROM jobs WHERE \(JobRow.isOpen)")
       var all: [[UInt8]] = []
       while try directories.step() { all.append(directories.blob()) }
-      let update = try database.query("UPDATE jobs SET volume = ? WHERE directory = ? AND state < 3")
+      let update = try database.query("UPDATE jobs SET volume = ? WHERE directory = ? AND \(JobRow.isOpen)")
       for directory in all {
         let device = (try? Files.identity(of: String(decoding: directory, as: UTF8.self)))?.device
         try update.bind(bits: device).bind(directory).run()

@@ -15,7 +15,7 @@ package struct JobRetention: Sendable {
     let app = Array(app.utf8)
     return try database.write { database in
       let over = """
-        app = ?1 AND state >= 3 AND NOT (\(JobRow.hasLeftover)) AND NOT EXISTS
+        app = ?1 AND \(JobRow.isSettled) AND NOT (\(JobRow.hasLeftover)) AND NOT EXISTS
           (SELECT 1 FROM scheduled WHERE scheduled.app = jobs.app AND scheduled.identifier = CAST(jobs.identifier AS TEXT))
         """
       let row = try database.query("SELECT id FROM jobs WHERE \(over) ORDER BY id DESC LIMIT 1 OFFSET ?2").bind(app)
@@ -36,8 +36,8 @@ package struct JobRetention: Sendable {
   package func forget(_ ids: [JobID], app: String) throws(StoreError) -> [JobID] {
     let app = Array(app.utf8)
     return try database.write { database in
-      let deletion = try database.query("DELETE FROM jobs WHERE id = ? AND app = ? AND state >= 3")
-      let found = try database.query("SELECT 1 FROM jobs WHERE id = ? AND app = ? AND state >= 3")
+      let deletion = try database.query("DELETE FROM jobs WHERE id = ? AND app = ? AND \(JobRow.isSettled)")
+      let found = try database.query("SELECT 1 FROM jobs WHERE id = ? AND app = ? AND \(JobRow.isSettled)")
       let others = try ["deliveries", "files"].map { try database.query("DELETE FROM \($0) WHERE job = ?") }
       return try ids.filter { id in
         found.again()
@@ -67,11 +67,11 @@ package struct JobRetention: Sendable {
       try database.query(
         """
         UPDATE deliveries SET begun = 1, calls = calls + 1, acknowledged = 1, fileMoved = 1 WHERE acknowledged = 0
-          AND job IN (SELECT id FROM jobs WHERE app = ? AND state >= 3)
+          AND job IN (SELECT id FROM jobs WHERE app = ? AND \(JobRow.isSettled))
         """
       ).bind(app).run()
       let newest = try database.query(
-        "SELECT id FROM jobs WHERE app = ? AND state >= 3 ORDER BY id DESC LIMIT 1 OFFSET ?"
+        "SELECT id FROM jobs WHERE app = ? AND \(JobRow.isSettled) ORDER BY id DESC LIMIT 1 OFFSET ?"
       ).bind(app).bind(count)
       guard try newest.step() else { return 0 }
       let last = newest.int64()
@@ -83,7 +83,8 @@ package struct JobRetention: Sendable {
         try sparing.bind(job.number).run()
       }
       let forgotten = """
-        app = ? AND state >= 3 AND id <= ? AND id NOT IN (SELECT id FROM temp.spared) AND NOT (\(JobRow.hasLeftover))
+        app = ? AND \(JobRow.isSettled) AND id <= ? AND id NOT IN (SELECT id FROM temp.spared)
+          AND NOT (\(JobRow.hasLeftover))
         """
       for table in ["deliveries", "files"] {
         try database.query("DELETE FROM \(table) WHERE job IN (SELECT id FROM jobs WHERE \(forgotten))").bind(app)

@@ -38,10 +38,7 @@ public struct SystemClock: TransferClock {
   public let bootIdentifier: String
 
   /// Reads the boot's identifier.
-  public init() {
-    let text = (try? Files.text(of: "/proc/sys/kernel/random/boot_id", limit: 64)) ?? ""
-    bootIdentifier = String(text.prefix { $0 != "\n" })
-  }
+  public init() { bootIdentifier = BootIdentifier.current ?? "" }
 
   /// Since the boot, sleep included.
   public var boot: Duration { BootClock.now }

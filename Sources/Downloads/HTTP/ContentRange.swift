@@ -1,3 +1,5 @@
+internal import Basics
+
 /// `Content-Range` of unit `bytes` (RFC 9110, 14.4).
 enum ContentRange: Equatable {
   case bytes(first: Int64, last: Int64, total: Int64?)
@@ -11,7 +13,7 @@ enum ContentRange: Equatable {
     else { return nil }
     let parts = value.dropFirst(unit.count).split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2 else { return nil }
-    let total = Decimal.value(parts[1])
+    let total = DecimalText.value(parts[1])
     if parts[0] == "*" {
       // An unsatisfied range is nothing but its total.
       guard total != nil else { return nil }
@@ -20,7 +22,7 @@ enum ContentRange: Equatable {
     }
     guard total != nil || parts[1] == "*" else { return nil }
     let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, let first = Decimal.value(ends[0]), let last = Decimal.value(ends[1]), first <= last,
+    guard ends.count == 2, let first = DecimalText.value(ends[0]), let last = DecimalText.value(ends[1]), first <= last,
       last < .max,
       total.map({ last < $0 }) ?? true
     else { return nil }

@@ -85,7 +85,7 @@ struct ResponseHead: Sendable, Equatable {
     guard lengths.allSatisfy({ $0 == first }) else {
       return .contradicting("\(lengths.count) Content-Length fields that differ")
     }
-    guard let value = Decimal.value(first) else {
+    guard let value = DecimalText.value(first) else {
       return .contradicting("its Content-Length isn't one number (\(Printable.text(first, limit: 40)))")
     }
     if !values("transfer-encoding").isEmpty {

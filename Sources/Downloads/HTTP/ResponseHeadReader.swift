@@ -1,3 +1,5 @@
+internal import Basics
+
 /// Reads a head line by line, as libcurl hands it over (RFC 9112, 2.2 and 5). One reader is for one hop: interim responses
 /// (1xx) and trailers count towards the same caps, so that a peer can't send them without end.
 struct ResponseHeadReader {
@@ -82,7 +84,7 @@ struct ResponseHeadReader {
   private static func statusLine(_ line: Slice<UnsafeRawBufferPointer>) throws(HeadFailure) -> ResponseHead {
     let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count >= 2, let version = HTTPVersion(String(decoding: parts[0], as: UTF8.self)), parts[1].count == 3,
-      let status = Decimal.value(String(decoding: parts[1], as: UTF8.self)), status >= 100
+      let status = DecimalText.value(String(decoding: parts[1], as: UTF8.self)), status >= 100
     else { throw .malformed("a status line that is none") }
     // Another protocol is never asked for; what follows 101 wouldn't be HTTP.
     if status == 101 { throw .malformed("it switches protocols unasked") }

@@ -1,3 +1,5 @@
+internal import Basics
+
 /// The addresses that share their first bits, as in `10.0.0.0/8` (RFC 4632, RFC 4291).
 public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
   /// The block's first address.
@@ -23,7 +25,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
     if parts.count == 1 {
       self.init(network, length: network.bytes.count * 8)
     } else {
-      guard parts[1].utf8.count <= 3, let length = Decimal.value(parts[1]) else { return nil }
+      guard parts[1].utf8.count <= 3, let length = DecimalText.value(parts[1]) else { return nil }
       self.init(network, length: Int(length))
     }
   }

@@ -169,24 +169,30 @@ extension Explanation {
   private static func rendered(_ shortage: SpaceShortage) -> (Code, [String: String], String) {
     let volume = Printable.text(shortage.directory)
     if shortage.lacksInodes {
-      return (.disk, ["volume": volume, "inodes": "none left"], "delete some files of the volume, however small")
+      return (.disk, ["volume": volume, "inodes": "none left"], remedy(for: shortage) { "\($0) bytes" })
     }
     var data = [
       "volume": volume, "need": "\(shortage.need)", "free": "\(shortage.free)", "floor": "\(shortage.floor)",
     ]
+    if let backgroundFloor = shortage.backgroundFloor { data["backgroundFloor"] = "\(backgroundFloor)" }
+    if !shortage.isOfBackground, shortage.missing == 0, shortage.reserved > 0 {
+      data["reserved"] = "\(shortage.reserved)"
+    }
+    return (.disk, data, remedy(for: shortage) { "\($0) bytes" })
+  }
+
+  /// What ends it. `size`: how so many bytes are said.
+  package static func remedy(for shortage: SpaceShortage, _ size: (Int64) -> String) -> String {
+    if shortage.lacksInodes { return "delete some files of the volume, however small" }
     let missing = shortage.missing
-    if let backgroundFloor = shortage.backgroundFloor {
-      data["backgroundFloor"] = "\(backgroundFloor)"
-      if shortage.isOfBackground {
-        let remedy = "free \(missing) bytes on the volume, or start it in the foreground"
-        return (.disk, data, "\(remedy): in the background none starts while less than \(backgroundFloor) are free")
-      }
+    if shortage.isOfBackground, let backgroundFloor = shortage.backgroundFloor {
+      let remedy = "free \(size(missing)) on the volume, or start it in the foreground"
+      return "\(remedy): in the background none starts while less than \(size(backgroundFloor)) are free"
     }
     if missing == 0, shortage.reserved > 0 {
-      data["reserved"] = "\(shortage.reserved)"
-      return (.disk, data, "the downloads that run end, for which \(shortage.reserved) bytes are kept, or more room")
+      return "the downloads that run end, for which \(size(shortage.reserved)) are kept, or more room"
     }
-    return (.disk, data, missing > 0 ? "free \(missing) bytes on the volume" : "a larger quota, or less of it in use")
+    return missing > 0 ? "free \(size(missing)) on the volume" : "a larger quota, or less of it in use"
   }
 
   private static func remedy(_ gate: Code) -> String {

@@ -87,3 +87,10 @@ enum RedirectPolicy {
       && (text.first == "/" || text.firstRange(of: slashes) != nil)
   }
 }
+
+extension ParsedURL {
+  /// A URL as people see it, fit for a terminal: without what its query, its fragment or its user says, also where it is none.
+  package static func shown(_ text: String) -> String {
+    Printable.text((try? ParsedURL(text))?.redacted ?? RedirectPolicy.shown(text))
+  }
+}

@@ -7,7 +7,7 @@ enum RetryAfter {
   /// A date counts against the answer's own `Date`, or, where it has none, against this machine's (`wall`). Past or garbage: nil.
   static func parse(_ value: String, responseDate: Int64?, wall: Int64) -> Duration? {
     // A number too large for an integer still asks to wait: as long as is allowed.
-    if Decimal.isDigits(value) { return Decimal.value(value).map { min(.seconds($0), longest) } ?? longest }
+    if DecimalText.isDigits(value) { return DecimalText.value(value).map { min(.seconds($0), longest) } ?? longest }
     let now = responseDate ?? wall
     guard let date = HTTPDate.seconds(value), date > now else { return nil }
     let (seconds, overflow) = date.subtractingReportingOverflow(now)

@@ -120,12 +120,6 @@ final class Destination: Sendable {
       && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
   }
 
-  /// Whether a name among the files that aren't published leads to this one.
-  func isStaged(_ identity: FileIdentity, under name: String) -> Bool {
-    guard let found = try? Files.identity(of: name, in: staging.number) else { return false }
-    return found.inode == identity.inode && found.device == identity.device
-  }
-
   /// Leaves alone a file that another process writes to.
   func removeStaging(_ name: String) {
     try? FileLock.with(name, in: staging.number) { () throws(SystemCallError) in

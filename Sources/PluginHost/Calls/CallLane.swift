@@ -419,6 +419,6 @@ final class CallLane: Sendable {
   /// How long calls took that were answered.
   var callTimes: TimeTally { state.withLock { $0.callTimes } }
 
-  /// What the last call took, and for how long the host has turned round for answers so far.
-  var times: (last: Duration, turned: Duration) { state.withLock { ($0.pace.last, $0.pace.turned) } }
+  /// For how long the host has turned round for answers so far.
+  var turned: Duration { state.withLock { $0.pace.turned } }
 }

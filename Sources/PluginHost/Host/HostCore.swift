@@ -290,9 +290,6 @@ final class HostCore: @unchecked Sendable {
     }
   }
 
-  /// Seconds of the last call, from its frame being sent to its answer being understood.
-  func lastCallSeconds(_ run: UInt64) async -> Double { await onLoop { $0.runs[run]?.lane.times.last.inSeconds ?? 0 } }
-
   func discard(_ run: UInt64) {
     loop.submit { [self] in
       ended[run] = nil

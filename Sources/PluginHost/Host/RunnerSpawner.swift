@@ -26,42 +26,54 @@ final class RunnerSpawner {
     var cgroup: RunCgroup?
     var usesSpare = false
     var theirs: [Int32] = []
-    defer { for descriptor in theirs { close(descriptor) } }
+    var isSpawned = false
+    defer {
+      for descriptor in theirs { close(descriptor) }
+      if let cgroup, !usesSpare, !isSpawned { cgroups.giveBack(cgroup) }
+    }
+    let spare = pool.spare(in: server)
+    let channels = try self.channels(of: plan, &theirs)
+    let (lane, network, message): (CallLane, RunNetwork?, [UInt8])
     do throws(SystemCallError) {
-      let channels = try channels(frameBytes: plan.policy.limits.frameBytes, &theirs)
-      let lane = try lane(of: plan, &theirs)
-      let spare = pool.spare(in: server)
+      lane = try self.lane(of: plan, &theirs)
       usesSpare = spare?.suits(inCgroup: plan.options.hasMemoryCgroup) ?? false
       cgroup = !plan.options.hasMemoryCgroup ? nil : usesSpare ? spare?.itsCgroup : try cgroups.take()
       if let cgroup { theirs.append(try cgroup.procs().release()) }
-      let network = try network(of: plan, &theirs)
+      network = try self.network(of: plan, &theirs)
       var request = try request(id, plan, server, hasCgroup: cgroup != nil, lane.isShared, &theirs)
       request.suitsSpare = usesSpare
-      let message = ServerRequest.spawn(request).encoded()
-      guard message.count <= ServerRequest.longest else {
-        throw SystemCallError("sendmsg", code: EMSGSIZE, subject: "\(message.count)")
-      }
-      let run = Run(
-        id: id, plan: plan, cgroup: cgroup, walls: walls, channels: channels, lane: lane, network: network,
-        ticket: wanted.ticket, requested: wanted.requested)
-      run.server.client = server
-      run.meter.callInode = lane.inode
-      try server.spawn(message, descriptors: theirs)
-      if usesSpare { spare?.taken() }
-      return run
+      message = ServerRequest.spawn(request).encoded()
     } catch {
-      if let cgroup, !usesSpare { cgroups.giveBack(cgroup) }
       throw Self.failure(error, plan)
     }
+    guard message.count <= ServerRequest.longest else {
+      throw .excess(GrantRoom.rejectionReason(bytes: message.count))
+    }
+    let run = Run(
+      id: id, plan: plan, cgroup: cgroup, walls: walls, channels: channels, lane: lane, network: network,
+      ticket: wanted.ticket, requested: wanted.requested)
+    run.server.client = server
+    run.meter.callInode = lane.inode
+    do throws(SystemCallError) { try server.spawn(message, descriptors: theirs) } catch {
+      throw Self.failure(error, plan)
+    }
+    isSpawned = true
+    if usesSpare { spare?.taken() }
+    return run
   }
 
   private static func failure(_ error: SystemCallError, _ plan: SpawnPlan) -> HostError {
-    if error.code == EMSGSIZE { return .excess(GrantRoom.rejectionReason(bytes: Int(error.subject) ?? 0)) }
     if OpenFiles.isExhausted(error.code) {
       return .exhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: nil))
     }
     if let outcome = ReplacedFile.outcome(of: error, places: plan.places) { return .ended(.empty(outcome)) }
     return .failed(error.description + DetachedMounts.remedy(for: error))
+  }
+
+  private func channels(of plan: SpawnPlan, _ theirs: inout [Int32]) throws(HostError) -> RunChannels {
+    do throws(SystemCallError) { return try channels(frameBytes: plan.policy.limits.frameBytes, &theirs) } catch {
+      throw Self.failure(error, plan)
+    }
   }
 
   /// `theirs`: the runner's ends.

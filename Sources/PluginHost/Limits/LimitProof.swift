@@ -24,7 +24,7 @@ struct LimitProof {
 
   /// nil where there is no folder that belongs to this user alone.
   init?(machine: Machine, cgroup: WallState, runner: String) {
-    guard let boot = try? Files.text(of: "/proc/sys/kernel/random/boot_id"), let folder = Self.folder() else {
+    guard let boot = BootIdentifier.current, let folder = Self.folder() else {
       return nil
     }
     let programs = [runner, "/proc/self/exe"].map { path in (try? Files.identity(of: path)).map { "\($0)" } ?? "" }

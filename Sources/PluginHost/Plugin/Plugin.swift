@@ -103,14 +103,6 @@ public final class Plugin: Sendable {
     }
   }
 
-  /// A call, and the seconds between its frame and its answer on the watchdog's thread.
-  package func timedCall(_ symbol: String, _ signature: String, _ arguments: CallArgument...) async throws(HostError)
-    -> Double
-  {
-    _ = try await call(symbol, signature, arguments: arguments)
-    return await core.lastCallSeconds(run)
-  }
-
   /// What its handles are known by (`PluginHandle.plugin`).
   package var identity: UInt64 { holdings.withLock { $0.plugin } }
 

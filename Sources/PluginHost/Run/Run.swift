@@ -358,7 +358,7 @@ final class Run {
     let denials = supervisor.denials
     var report = RunReport(
       outcome: cause, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest),
-      usage: meter.usage(at: now, watchdog, exit, turned: lane.times.turned), denials: denials.denials,
+      usage: meter.usage(at: now, watchdog, exit, turned: lane.turned), denials: denials.denials,
       droppedDenials: denials.dropped, log: [], droppedLogBytes: 0, droppedLogLines: 0, walls: walls,
       meters: meter.descriptions, scheduled: [], statuses: [])
     record.add(to: &report)

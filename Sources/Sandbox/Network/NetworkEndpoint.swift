@@ -1,3 +1,5 @@
+internal import Basics
+
 /// One port of one machine, to which a plugin may open TCP connections through its host.
 public struct NetworkEndpoint: Sendable, Hashable {
   /// The machine.
@@ -42,7 +44,7 @@ public struct NetworkEndpoint: Sendable, Hashable {
 
   /// A port in decimal digits.
   package static func port(_ text: String) throws(NetworkHost.Invalid) -> UInt16 {
-    let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) } && text.utf8.first != 0x30
+    let isPlain = DecimalText.isDigits(text) && text.utf8.first != 0x30
     guard isPlain, text.utf8.count <= 5, let port = UInt16(text) else {
       throw .init(message: "has no port from 1 to 65535 in decimal digits")
     }

@@ -1,3 +1,4 @@
+internal import Basics
 internal import StrictYAML
 internal import Yams
 
@@ -130,7 +131,7 @@ struct SecondPolicyReader {
 
   private mutating func readProcesses(_ node: Node) throws(YAMLFileError) {
     let text = try nodes.scalar(node, "processes")
-    let isPlain = text.utf8.count <= 4 && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    let isPlain = text.utf8.count <= 4 && DecimalText.isDigits(text)
     guard let number = text == "none" ? 0 : isPlain ? Int(text) : nil, number <= Policy.maxProcesses else {
       throw nodes.error(
         node,

@@ -60,8 +60,6 @@ package struct AppLifecycle: Sendable, Equatable, Codable {
     package var refusal: WakeRefusal?
   }
 
-  /// What waits, at most: one request of each kind.
-  static let maxQueue = ContentRequestKind.allCases.count
   static let maxInterruptions = 3
 
   /// An app that isn't there yet: its first event is `placed`.

@@ -16,11 +16,6 @@ package struct ExclusiveControl: Sendable, Equatable, Codable {
 
   package var nextDeadline: Instant? { waiting.lazy.compactMap(\.deadline).min() }
 
-  /// Whether a run has to live on for its control (B21).
-  package func isConcerned(_ holder: Holder) -> Bool {
-    self.holder?.holder == holder || waiting.contains { $0.claim.holder == holder }
-  }
-
   package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     switch event {
     case .requested(let claim, let timeout): return refuseLate(now) + requested(claim, timeout, now)

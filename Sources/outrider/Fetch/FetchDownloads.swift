@@ -66,10 +66,9 @@ struct FetchDownloads {
       .text("URL", minimum: 12), .text("WHY", minimum: 10),
     ])
     for row in rows {
-      let url = (try? ParsedURL(row.url))?.redacted ?? row.url
       table.add([
         "\(row.id)", row.state, FetchWords.size(row.bytes), row.totalBytes.map { FetchWords.size($0) } ?? "?", row.path,
-        url, row.detail ?? "",
+        ParsedURL.shown(row.url), row.detail ?? "",
       ])
     }
     return table

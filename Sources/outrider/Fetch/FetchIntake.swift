@@ -196,8 +196,7 @@ struct FetchIntake {
 
   private func check(_ index: Int, _ record: JobRecord, _ memory: FetchMemory) throws -> FetchedFile.Verdict {
     let modified = memory.modified[record.id]
-    // No program uses a file through this journal: what stands there as its last use is when it was finished.
-    let finished = modified == nil ? try store.files.file(of: record.id)?.lastUse : nil
+    let finished = modified == nil ? try store.files.finished(of: record.id) : nil
     return FetchedFile.check(
       record, for: plan.specification(plan.targets[index]), by: bytes, name: memory.names[record.id],
       modified: modified, finished: finished)
@@ -276,7 +275,7 @@ struct FetchIntake {
     var left: Set<JobID> = []
     for (index, record) in earlier {
       let wanted = plan.specification(plan.targets[index])
-      let what = "what was there from \(Self.shown(record.specification.url))"
+      let what = "what was there from \(ParsedURL.shown(record.specification.url))"
       let name = Printable.text(record.specification.fileName)
       if record.partial(for: wanted, isRenewed: true) != nil || record.specification.provesTheSame(as: wanted) {
         let proof = record.specification.provesTheSame(as: wanted) ? "its digests tell" : "its entity tag tells"
@@ -294,6 +293,4 @@ struct FetchIntake {
       if left.isEmpty { return }
     }
   }
-
-  private static func shown(_ url: String) -> String { (try? ParsedURL(url))?.redacted ?? Printable.text(url) }
 }

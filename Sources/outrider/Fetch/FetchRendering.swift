@@ -37,8 +37,7 @@ extension FetchRenderer {
 /// Texts that several renderers have in common.
 enum FetchText {
   static func failure(_ failure: TransferFailure, of url: String) -> String {
-    let shown = (try? ParsedURL(url))?.redacted ?? url
-    return "\(Printable.text(shown)): \(failure.detail) (\(failure.reason.rawValue))"
+    "\(ParsedURL.shown(url)): \(failure.detail) (\(failure.reason.rawValue))"
   }
 
   /// A mark before each line says which way it went, as curl has it.

@@ -43,7 +43,7 @@ struct FetchSiblings {
       let memory = try FetchMemory(sibling)
       for (index, record) in finished {
         let modified = memory.modified[record.id]
-        let seen = modified == nil ? try sibling.files.file(of: record.id)?.lastUse : nil
+        let seen = modified == nil ? try sibling.files.finished(of: record.id) : nil
         let verdict = FetchedFile.check(
           record, for: plan.specification(plan.targets[index]), by: bytes, name: memory.names[record.id],
           modified: modified, finished: seen)

@@ -163,5 +163,15 @@ import Testing
     guard case .refuse(let failure) = decision else { throw Unexpected("\(decision)") }
     #expect(!failure.detail.contains("xyz"), "\(failure.detail)")
     #expect(RedirectPolicy.shown(target) == shown)
+    #expect(ParsedURL.shown(target) == Printable.text(shown))
   }
+
+  @Test(
+    "a URL is shown without its query and its user",
+    arguments: [
+      ("https://us:xyz@A.example:443/p?sig=xyz#xyz", "https://a.example/p?…"),
+      ("https://a.example/p", "https://a.example/p"),
+      ("a\u{1b}b", "a\\u{1b}b"), ("", ""),
+    ])
+  func shownURL(text: String, shown: String) { #expect(ParsedURL.shown(text) == shown) }
 }

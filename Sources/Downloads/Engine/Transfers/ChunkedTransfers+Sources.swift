@@ -85,8 +85,8 @@ extension ChunkedTransfers {
     if job.sources.isBanned(source) { return true }
     guard job.sources.ban(source) else { return false }
     job.record.history.bannedSources = job.sources.banned
-    let name = (try? ParsedURL(job.sources.urls[source]))?.redacted ?? ""
-    events.send(.note(job.id, "\(Printable.text(name)) sent a wrong chunk (\(index)) and isn't asked any more"))
+    let name = ParsedURL.shown(job.sources.urls[source])
+    events.send(.note(job.id, "\(name) sent a wrong chunk (\(index)) and isn't asked any more"))
     for segment in job.segments where segment.source == source { abandon(segment, of: job) }
     job.file.chunks?.forgetBeginnings(from: source)
     return true

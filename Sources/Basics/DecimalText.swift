@@ -1,7 +1,7 @@
 /// Unsigned decimal digits and nothing else: no sign, no blank, no other script's digits.
-enum Decimal {
+package enum DecimalText {
   /// nil for anything else, and beyond 64 bits.
-  static func value(_ text: some StringProtocol) -> Int64? {
+  package static func value(_ text: some StringProtocol) -> Int64? {
     guard isDigits(text) else { return nil }
     var value: Int64 = 0
     for digit in text.utf8 {
@@ -13,7 +13,8 @@ enum Decimal {
     return value
   }
 
-  static func isDigits(_ text: some StringProtocol) -> Bool {
+  /// Whether there is one at least, and nothing else.
+  package static func isDigits(_ text: some StringProtocol) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 }
