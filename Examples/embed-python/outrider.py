@@ -18,6 +18,7 @@ from ctypes import POINTER, Structure, Union, byref, c_char_p, c_double, c_int, 
 ABI_VERSION = 1
 ENDED, MISSING, USAGE, INPUT, FAILED = 1, 18, 64, 66, 70
 _NULL, _SIGNED, _UNSIGNED, _DOUBLE, _TEXT, _BYTES, _HANDLE, _LIST, _MEMORY, _CALLBACK, _ROOM = range(11)
+_CUT = 1
 
 
 class _Content(Union):
@@ -46,6 +47,7 @@ def _open():
         ("reply_output_count", c_size_t, [c_void_p]),
         ("reply_output", _Value, [c_void_p, c_size_t]),
         ("reply_free", None, [c_void_p]),
+        ("handle_release", c_int, [c_void_p, c_uint64, error]),
         ("allocate", c_int, [c_void_p, c_size_t, POINTER(c_void_p), error]),
         ("write", c_int, [c_void_p, c_size_t, c_char_p, c_size_t, error]),
         ("read", c_int, [c_void_p, c_size_t, c_void_p, c_size_t, error]),
@@ -80,9 +82,19 @@ class OutriderError(Exception):
         super().__init__(message)
         self.status = status
 
+    def __reduce__(self):
+        # Exception would make it anew of its message alone.
+        return type(self), (self.status, str(self)), self.__dict__
+
 
 class PluginEnded(OutriderError):
     """The plugin's process has ended: it crashed, exceeded a limit, or broke its policy. `Plugin.report()` says how."""
+
+
+class TextError(OutriderError):
+    """A text of the plugin's that is no str: it isn't UTF-8, or is longer than the 64 KiB that are read. `data` has its bytes."""
+
+    data = b""
 
 
 def _check(status, error):
@@ -106,6 +118,11 @@ def _size(number, what):
     return number
 
 
+def _bytes(data):
+    """bytes(5) would be five zeros."""
+    return bytes(data if isinstance(data, (list, tuple)) else memoryview(data))
+
+
 class Handle(int):
     """Something that a plugin returned as `handle`; it is passed back to the same plugin."""
 
@@ -121,7 +138,7 @@ class Memory:
         return _Address(self, offset)
 
     def write(self, data, offset=0):
-        data, error = bytes(data), c_void_p()
+        data, error = _bytes(data), c_void_p()
         _check(_library.outrider_write(self._pointer, _size(offset, "an offset"), data, len(data), byref(error)), error)
 
     def read(self, count=None, offset=0):
@@ -173,7 +190,7 @@ class Callback:
     """A function of Python's that a plugin may call in any of its calls, until it is closed (`Plugin.register`), with the plugin at the
     latest."""
 
-    def __init__(self, plugin, signature, function):
+    def __init__(self, plugin, signature, function, raw=False):
         def called(_, arguments, count, result):
             try:
                 self._answer(function, arguments, count, result)
@@ -182,7 +199,7 @@ class Callback:
                 return _keep_raised(error)
 
         self._plugin = weakref.ref(plugin)
-        self._function, self._kept = _Function(called), []
+        self._function, self._kept, self._raw = _Function(called), [], raw
         self._pointer, error = c_void_p(), c_void_p()
         # Held for as long as the plugin may call it, whatever becomes of the caller's reference.
         plugin._callbacks.add(self)
@@ -198,16 +215,21 @@ class Callback:
 
     def _answer(self, function, arguments, count, result):
         rooms = [index for index in range(count) if arguments[index].kind == _ROOM]
-        answer = function(*[_python(arguments[index]) for index in range(count)])
+        answer = function(*[_python(arguments[index], self._raw) for index in range(count)])
         parts = answer if rooms and isinstance(answer, tuple) else (answer, *[b"" for _ in rooms])
         if len(parts) != len(rooms) + 1:
             raise TypeError(f"a callback that fills {len(rooms)} arguments returns its result and {len(rooms)} more")
-        for index, data in zip(rooms, map(bytes, parts[1:])):
+        self._kept = []
+        for index, part in zip(rooms, parts[1:]):
+            if not isinstance(part, (bytes, bytearray, memoryview)):
+                # The library knows the type.
+                arguments[index] = _value(part, self._kept)
+                continue
+            data = bytes(part)
             if len(data) > arguments[index].count:
                 raise ValueError(f"{len(data)} bytes for argument {index}, which has room for {arguments[index].count}")
             ctypes.memmove(arguments[index].data, data, len(data))
             arguments[index].count = len(data)
-        self._kept = []
         result[0] = _value(parts[0], self._kept)
 
     def close(self):
@@ -224,17 +246,25 @@ class Callback:
 
 
 class Reply:
-    """What a call brought: `value`, and `outputs` in their order."""
+    """What a call brought: `value`, and `outputs` in their order. A text that is no str is raised by `value` (TextError); `data` has the
+    bytes of a text, of which 64 KiB are read."""
 
-    def __init__(self, value, outputs):
-        self.value, self.outputs = value, outputs
+    def __init__(self, value, outputs, data=None):
+        self._value, self.outputs, self.data = value, outputs, data
+
+    @property
+    def value(self):
+        if isinstance(self._value, TextError):
+            raise self._value
+        return self._value
 
 
 class Plugin:
     """A loaded library. Calls of it take turns; other threads go on meanwhile. It ends when it is closed, or with its last reference."""
 
-    def __init__(self, pointer):
-        self._pointer = pointer
+    def __init__(self, pointer, host):
+        # The host goes on for as long as one of its plugins is used.
+        self._pointer, self._host = pointer, host
         # The functions that it may call. They outlive the end of its process, which waits for those that run.
         self._callbacks = set()
         self._end = weakref.finalize(self, _end, pointer, self._callbacks)
@@ -246,10 +276,18 @@ class Plugin:
             _library.outrider_allocate(self._pointer, _size(size, "memory of a size"), byref(memory), byref(error)), error)
         return Memory(memory, size)
 
-    def register(self, signature, function):
+    def register(self, signature, function, raw=False):
         """A function that the plugin may call, for example `i32(cstring,bytes(2),u64)`. For out(N) and `out T` it is given how many bytes
-        it may have, and returns a tuple: its result, and the bytes of each."""
-        return Callback(self, signature, function)
+        it may have, and returns a tuple: its result, and what each gets, bytes or a T; None: nothing. NULL is None. A text that is no str
+        is an error of the call (TextError); with `raw` it is given texts as bytes, of which 64 KiB are read."""
+        return Callback(self, signature, function, raw)
+
+    def release(self, handle):
+        """Forgets a handle, of which at most 65,536 are held. The plugin isn't told: what it stands for has to be closed before."""
+        if not isinstance(handle, Handle):
+            raise TypeError(f"{type(handle).__name__} is no handle")
+        error = c_void_p()
+        _check(_library.outrider_handle_release(self._pointer, handle, byref(error)), error)
 
     def call(self, symbol, signature, *arguments, within=0.0):
         """Calls a function; `within`: the seconds that it may take, where that is less than the policy's limit."""
@@ -266,9 +304,14 @@ class Plugin:
             raise raised if raised is not None else (PluginEnded if status == ENDED else OutriderError)(status, message)
         try:
             count = _library.outrider_reply_output_count(reply)
+            returned = _library.outrider_reply_value(reply)
+            try:
+                value = _python(returned)
+            except TextError as error:
+                value = error
             return Reply(
-                _python(_library.outrider_reply_value(reply)),
-                [_python(_library.outrider_reply_output(reply, index)) for index in range(count)])
+                value, [_python(_library.outrider_reply_output(reply, index)) for index in range(count)],
+                _data(returned) if returned.kind == _TEXT else None)
         finally:
             _library.outrider_reply_free(reply)
 
@@ -294,26 +337,34 @@ def _end(pointer, callbacks):
     callbacks.clear()
 
 
+def _path(path):
+    """A pathlib.Path of "./x.so" is "x.so" as text, which would be the name of a system's library."""
+    return os.path.abspath(path) if isinstance(path, os.PathLike) else path
+
+
 class Host:
-    """Runs plugins. `runner`: the path of outrider-runner, where it doesn't lie beside liboutrider."""
+    """Runs plugins. `runner`: the path of outrider-runner, where it doesn't lie beside liboutrider. It ends when it is closed, or with the
+    last reference to it and its plugins."""
 
     def __init__(self, runner=None):
         error = c_void_p()
-        self._pointer = _library.outrider_host_new(None if runner is None else _name(runner, "a path"), byref(error))
+        self._pointer = _library.outrider_host_new(
+            None if runner is None else _name(_path(runner), "a path"), byref(error))
         if not self._pointer:
             raise OutriderError(FAILED, _text(error))
+        self._end = weakref.finalize(self, _library.outrider_host_free, self._pointer)
 
     def load(self, library, policy=None):
         """Loads a path or a system library's name; `policy`: a shipped policy's name, or the text of a policy file."""
         plugin, error = c_void_p(), c_void_p()
         _check(
             _library.outrider_load(
-                self._pointer, _name(library, "a path"), None if policy is None else _name(policy, "a policy"), byref(plugin),
+                self._pointer, _name(_path(library), "a path"), None if policy is None else _name(policy, "a policy"), byref(plugin),
                 byref(error)), error)
-        return Plugin(plugin)
+        return Plugin(plugin, self)
 
     def close(self):
-        _library.outrider_host_free(self._pointer)
+        self._end()
 
     def __enter__(self):
         return self
@@ -359,21 +410,38 @@ def _value(argument, kept):
     return value
 
 
-def _python(value):
+def _data(value):
+    return ctypes.string_at(value.data, value.count) if value.count else b""
+
+
+def _python(value, raw=False):
+    """`raw`: texts are bytes."""
     if value.kind == _SIGNED:
         return value.signed
     if value.kind == _UNSIGNED:
         return value.unsigned
     if value.kind == _DOUBLE:
         return value.double
-    if value.kind in (_TEXT, _BYTES):
-        data = ctypes.string_at(value.data, value.count) if value.count else b""
-        return data.decode(errors="replace") if value.kind == _TEXT else data
+    if value.kind == _BYTES or value.kind == _TEXT and raw:
+        return _data(value)
+    if value.kind == _TEXT:
+        return _str(_data(value), value.reserved & _CUT)
     if value.kind == _HANDLE:
         return Handle(value.unsigned)
     if value.kind == _ROOM:
         return value.count
     if value.kind == _LIST:
         items = ctypes.cast(value.data, POINTER(_Value))
-        return [_python(items[index]) for index in range(value.count)]
+        return [_python(items[index], raw) for index in range(value.count)]
     return None
+
+
+def _str(data, is_cut):
+    try:
+        if not is_cut:
+            return data.decode()
+        error = TextError(FAILED, "the text is longer than the 64 KiB that are read")
+    except UnicodeDecodeError as cause:
+        error = TextError(FAILED, f"the text isn't UTF-8: {cause.reason} at byte {cause.start}")
+    error.data = data
+    raise error

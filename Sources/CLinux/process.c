@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timex.h>
 #include <sys/wait.h>
@@ -71,6 +72,14 @@ int ol_fork(pid_t *pid) {
 int ol_pidfd_open(pid_t pid, int *pidfd) {
   *pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
   return *pidfd < 0 ? errno : 0;
+}
+
+int ol_socket_maker(int socket, pid_t *pid) {
+  struct ucred maker;
+  socklen_t size = sizeof maker;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &maker, &size) < 0) return errno;
+  *pid = maker.pid;
+  return 0;
 }
 
 int ol_pidfd_signal(int pidfd, int signal) {

@@ -110,6 +110,30 @@ package struct CallbackSignature: Sendable, Equatable, CustomStringConvertible {
     return values
   }
 
+  /// Of arguments that aren't of that type, what is wrong.
+  package func misfit(of values: [CallValue]) -> String {
+    if values.count == arguments.count {
+      for (index, kind) in arguments.enumerated() {
+        let counted: (by: Int, most: Int)
+        switch kind {
+        case .bytes(let number), .room(let number): counted = (number, kind.isFilled ? .max : Self.longestContent)
+        case .strings(let number): counted = (number, Self.maxStrings)
+        case .number, .cstring, .reference, .output: continue
+        }
+        guard values.indices.contains(counted.by) else { continue }
+        let most = counted.most == .max ? "" : ", of which there are at most \(counted.most)"
+        switch values[counted.by] {
+        case .signed(let count) where count < 0 || count > counted.most:
+          return "\(count) as argument \(counted.by), which counts argument \(index), \(kind)\(most)"
+        case .unsigned(let count) where count > UInt64(counted.most):
+          return "\(count) as argument \(counted.by), which counts argument \(index), \(kind)\(most)"
+        default: break
+        }
+      }
+    }
+    return "other arguments than \(self)"
+  }
+
   private static func value(
     _ value: CallValue, _ kind: Kind, _ all: [CallValue], _ handle: (UInt64) -> CallValue
   ) -> CallValue? {
@@ -118,6 +142,8 @@ package struct CallbackSignature: Sendable, Equatable, CustomStringConvertible {
     case (.number(let scalar), _): return scalar.fits(value) ? value : nil
     case (.cstring, .cstring(let text)):
       return text.map { $0.count <= CallSignature.longestString && !$0.contains(0) } ?? true ? value : nil
+    // A pointer that lies there may be NULL itself.
+    case (.reference(.scalar(.pointer)), .cstring(nil)): return value
     case (.reference, .cstring(nil)), (.bytes, .cstring(nil)), (.strings, .cstring(nil)): return .pointer(0)
     case (.reference(let layout), .bytes(let bytes)) where bytes.count == layout.size:
       return layout.value(in: bytes, handle: handle)

@@ -1,6 +1,5 @@
 public import COutrider
 internal import Dispatch
-internal import Glibc
 internal import HostProtocol
 internal import PluginHost
 internal import Synchronization
@@ -15,7 +14,9 @@ final class HeldCallback: Sendable {
     (self.plugin, self.callback, self.running) = (plugin, callback, running)
   }
 
-  func waitForCalls() { running.wait() }
+  /// Not for one that waits for who asks: that one would never return. It is the function itself, or one whose call of another plugin
+  /// has that plugin call who asks.
+  func waitForCalls() { if !plugin.waitsForThisTask { running.wait() } }
 
   /// Afterwards its function and context are their owner's again, unless it is the function itself that frees them.
   func free() {
@@ -25,26 +26,18 @@ final class HeldCallback: Sendable {
     // A function that the plugin waits for can't have it let go of the number: that is done when the call is over. Where the plugin
     // has ended, nothing is left to do.
     if !isReleased { Task.detached { _ = await release() } }
-    running.wait()
+    waitForCalls()
   }
 }
 
 /// Calls of one function that are under way: a run may end while one is, and its context is in use until it returns.
 final class RunningCalls: Sendable {
   private let group = DispatchGroup()
-  private let threads = Mutex<[pthread_t]>([])
   private let hasEnded = Atomic(false)
 
   func run<Value>(_ body: () throws -> Value) throws -> Value {
-    let thread = pthread_self()
     group.enter()
-    threads.withLock { $0.append(thread) }
-    defer {
-      threads.withLock { threads in
-        if let index = threads.firstIndex(of: thread) { threads.remove(at: index) }
-      }
-      group.leave()
-    }
+    defer { group.leave() }
     // Asked once it counts as under way: who frees the function waits for it, or it sees that.
     guard !hasEnded.load(ordering: .sequentiallyConsistent) else {
       throw AnswerError(description: "the callback was freed")
@@ -55,12 +48,7 @@ final class RunningCalls: Sendable {
   /// No call begins from now on.
   func end() { hasEnded.store(true, ordering: .sequentiallyConsistent) }
 
-  /// Not for itself, where it is called by such a function.
-  func wait() {
-    let thread = pthread_self()
-    guard !threads.withLock({ $0.contains(thread) }) else { return }
-    group.wait()
-  }
+  func wait() { group.wait() }
 }
 
 let callbacks = Objects<HeldCallback>()
@@ -85,9 +73,17 @@ private struct Function: @unchecked Sendable {
     try await withTaskExecutorPreference(executor) { try call(values) }
   }
 
+  /// NULL in place of what an address leads to isn't the number 0.
+  private static func told(_ value: CallValue, _ kind: CallbackSignature.Kind) -> CallValue {
+    switch kind {
+    case .number, .cstring, .room, .output, .reference(.scalar(.pointer)): value
+    case .reference, .bytes, .strings: value == .pointer(0) ? .void : value
+    }
+  }
+
   /// Calls it, with room for what it fills.
   private func call(_ values: [CallValue]) throws -> CallArgument {
-    let arguments = Values(values)
+    let arguments = Values(zip(values, signature.arguments).map { Self.told($0, $1) })
     let filled = signature.arguments.indices.filter { signature.arguments[$0].isFilled }
     let capacities = signature.capacities(of: values)
     for (index, capacity) in zip(filled, capacities) { arguments.makeRoom(capacity, at: index) }
@@ -101,6 +97,13 @@ private struct Function: @unchecked Sendable {
     guard !filled.isEmpty else { return returned }
     var parts = [returned]
     for (index, capacity) in zip(filled, capacities) {
+      guard arguments.hasRoom(at: index) else {
+        guard let value = reader.read(arguments.start + index, 1)?.first else {
+          throw AnswerError(description: "the callback put no value of this library's in place of argument \(index)")
+        }
+        parts.append(value)
+        continue
+      }
       guard let bytes = arguments.room(at: index, of: capacity) else {
         throw AnswerError(
           description:

@@ -197,6 +197,17 @@ public func outputCount(_ reply: OpaquePointer?) -> Int { replies[reply]?.output
 @_cdecl("outrider_reply_free")
 public func freeReply(_ reply: OpaquePointer?) { _ = replies.remove(reply) }
 
+/// Forgets a handle: `outrider_handle_release` of outrider.h, which has the parameters, results and errors.
+@_cdecl("outrider_handle_release")
+public func releaseHandle(
+  _ plugin: OpaquePointer?, _ handle: UInt64, _ error: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> Int32 {
+  error?.pointee = nil
+  guard let found = plugins[plugin] else { return fail(OUTRIDER_USAGE, pluginIsGone, error) }
+  do throws(HostError) { try found.release(PluginHandle(ofC: handle)) } catch let cause { return fail(cause, error) }
+  return Int32(bitPattern: OUTRIDER_OK.rawValue)
+}
+
 /// Ends a plugin and reports its run: `outrider_plugin_report` of outrider.h, which has the parameters, results and errors.
 @_cdecl("outrider_plugin_report")
 public func report(_ plugin: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {

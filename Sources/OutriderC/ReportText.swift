@@ -9,18 +9,31 @@ struct ReportText: Encodable {
   let usage: RunReport.Usage
   let denials: [RunReport.Denial]
   let droppedDenials: Int
+  let connections: [RunReport.Connection]?
   let log: [RunReport.LogLine]
+  let droppedLogBytes: Int
   let droppedLogLines: Int
   let fault: RunReport.Fault?
   let stack: [RunReport.StackFrame]
-  let threads: [RunReport.ThreadStack]
+  let threads: [Thread]
+  let untoldThreads: Int
   let sandbox: [String: WallState]
+  let meters: [String: String]
+
+  struct Thread: Encodable {
+    let number: UInt32
+    let name: String
+    let stack: [RunReport.StackFrame]
+  }
 
   init(_ report: RunReport) {
     (outcome, plugin, usage) = (report.outcome, report.plugin, report.usage)
     (denials, droppedDenials) = (report.denials, report.droppedDenials)
-    (log, droppedLogLines) = (report.log, report.droppedLogLines)
-    (fault, stack, threads) = (report.fault, report.stack, report.threads)
+    connections = report.connections.isEmpty ? nil : report.connections
+    (log, droppedLogBytes, droppedLogLines) = (report.log, report.droppedLogBytes, report.droppedLogLines)
+    (fault, stack) = (report.fault, report.stack)
+    threads = report.threads.map { Thread(number: $0.number, name: $0.name, stack: $0.frames) }
+    (untoldThreads, meters) = (report.untoldThreads, report.meters)
     sandbox = Dictionary(uniqueKeysWithValues: report.walls.map { ($0.key.rawValue, $0.value) })
   }
 

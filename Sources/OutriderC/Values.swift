@@ -50,7 +50,7 @@ struct Arguments {
 
 /// C has one number for a handle, in which is whose it is: another plugin's has to be told from one's own.
 extension PluginHandle {
-  fileprivate init(ofC number: UInt64) {
+  init(ofC number: UInt64) {
     self.init(plugin: number >> 32, number: number & UInt64(UInt32.max))
   }
 
@@ -107,6 +107,9 @@ final class Values {
 
   private var rooms: [Int: UnsafeMutableRawPointer] = [:]
 
+  /// Whether the room is still there: C may have put a value in its place.
+  func hasRoom(at index: Int) -> Bool { start[index].kind == Int32(bitPattern: OUTRIDER_ROOM.rawValue) }
+
   /// What was written there, wherever C's value points by now; nil where C says that it is more than there was room for.
   func room(at index: Int, of capacity: Int) -> [UInt8]? {
     let count = start[index].count
@@ -133,6 +136,7 @@ final class Values {
       stored.double_value = number
     case .cstring(let bytes?):
       set(OUTRIDER_TEXT)
+      if value.isCut { stored.reserved = Int32(bitPattern: OUTRIDER_CUT.rawValue) }
       (stored.bytes, stored.count) = (store(bytes), bytes.count)
     case .bytes(let bytes):
       set(OUTRIDER_BYTES)

@@ -8,7 +8,7 @@ internal import LinuxSystem
 public struct ForkServer {
   private static let hostSocket: Int32 = 3
   /// What this process waits for. Which runner has ended, the kernel says as it is reaped.
-  private enum Event: UInt64 { case host, runnerEnded, spareReady, leaseEnded }
+  private enum Event: UInt64 { case host, runnerEnded, spareReady, leaseEnded, hostEnded }
 
   private let preloads: Bool
   /// Whether a plugin's own symbols come first: for one that brings another runtime than the runner's. What the runner defines in
@@ -20,6 +20,8 @@ public struct ForkServer {
   private var spares: SpareKeeper?
   private let epoll: Int32
   private var lease: Int32 = -1
+  /// The host's process; -1 where it has no number here.
+  private let host: Int32
   /// Longer than any request; allocated once, because every fork copies what the server has touched.
   private var inbox = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -37,6 +39,7 @@ public struct ForkServer {
       exit(64)
     }
     _ = fcntl(hostSocket, F_SETFD, FD_CLOEXEC)
+    let host = hostProcess()
     signal(SIGPIPE, SIG_IGN)
     leaveIdentity()
     if arguments.contains("--user-namespace") { holdNamespace() }
@@ -64,14 +67,26 @@ public struct ForkServer {
     // Read now, the machine's nsswitch.conf would have runners load modules that they may not map.
     ol_look_up_names_in_files()
     ol_rehearse_crash()
-    standIn(hasPidNamespace: !namespaces.lacks("pid"))
+    standIn(hasPidNamespace: !namespaces.lacks("pid"), without: [hostSocket, host])
     let preload = arguments.firstIndex(of: "--preload").flatMap { index in
       arguments.indices.contains(index + 1) ? arguments[index + 1] : nil
     }
     var server = ForkServer(
-      namespaces: namespaces, preload: preload, isCold: arguments.contains("--cold"),
+      namespaces: namespaces, host: host, preload: preload, isCold: arguments.contains("--cold"),
       keepsSpare: !arguments.contains("--cold") && !arguments.contains("--bare"))
     server.serve()
+  }
+
+  /// A handle of the host, whose end the socket alone doesn't tell: a child that it forked may still have the other end. -1 where the
+  /// host is in a namespace whose processes have no numbers here.
+  private static func hostProcess() -> Int32 {
+    var host: pid_t = 0
+    guard ol_socket_maker(hostSocket, &host) == 0, host > 0 else { return -1 }
+    var pidfd: Int32 = -1
+    let code = ol_pidfd_open(host, &pidfd)
+    // It has ended already, and another process may have its number.
+    if code == ESRCH || getppid() != host { ol_exit_now(0) }
+    return code == 0 ? pidfd : -1
   }
 
   /// Who started it may be another user for a while only (seteuid(2)). It goes on as that one for good, with what that one may do:
@@ -95,7 +110,7 @@ public struct ForkServer {
 
   /// A new pid namespace begins with the next child: that becomes the server, and this process only waits for it, so
   /// that the host has a child whose end it sees.
-  private static func standIn(hasPidNamespace: Bool) {
+  private static func standIn(hasPidNamespace: Bool, without descriptors: [Int32]) {
     guard hasPidNamespace else { return }
     var pid: pid_t = 0
     guard ol_fork(&pid) == 0 else { ol_exit_now(ServerExit.resources) }
@@ -103,15 +118,16 @@ public struct ForkServer {
       _ = ol_set_parent_death_signal(SIGKILL)
       return
     }
-    close(hostSocket)
+    for descriptor in descriptors where descriptor >= 0 { close(descriptor) }
     var code: Int32 = 0
     var status: Int32 = 0
     _ = ol_wait(pid, &code, &status)
     ol_exit_now(code == Int32(CLD_EXITED) ? status : 128 + status)
   }
 
-  private init(namespaces: ServerNamespaces, preload: String?, isCold: Bool, keepsSpare: Bool) {
+  private init(namespaces: ServerNamespaces, host: Int32, preload: String?, isCold: Bool, keepsSpare: Bool) {
     self.namespaces = namespaces
+    self.host = host
     _ = ol_set_no_new_privileges()
     _ = ol_disable_huge_pages()
     let library = preload.flatMap(PreloadedLibrary.init)
@@ -122,7 +138,9 @@ public struct ForkServer {
     let runtime = Runtime.paths()
     self.namespaces.leaveMachineRoot(runtime: runtime)
     var epoll: Int32 = -1
-    guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, Event.host.rawValue) == 0 else {
+    guard ol_epoll_create(&epoll) == 0, ol_epoll_add(epoll, Self.hostSocket, Event.host.rawValue) == 0,
+      host < 0 || ol_epoll_add(epoll, host, Event.hostEnded.rawValue) == 0
+    else {
       ol_exit_now(ServerExit.resources)
     }
     self.epoll = epoll
@@ -149,6 +167,7 @@ public struct ForkServer {
       }
       // Ends before beginnings: a descriptor number may be used again.
       let events = keys.prefix(Int(count))
+      if events.contains(Event.hostEnded.rawValue) { end() }
       if count == 0 || events.contains(Event.runnerEnded.rawValue) { reap() }
       // Before what the host wants next: from then on it looks again.
       if events.contains(Event.leaseEnded.rawValue) { stopRunners() }
@@ -251,7 +270,7 @@ public struct ForkServer {
     // The host doesn't count on it any more, nor on the cgroup that it is in.
     if let old = spares?.take() { forget(old) }
     let made = spares?.prepare(
-      in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll] + (lease < 0 ? [] : [lease]),
+      in: namespaces, cgroup: descriptors.first, without: [Self.hostSocket, epoll] + [lease, host].filter { $0 >= 0 },
       isIdle: children.isEmpty, inbox: &inbox)
     guard let spare = made ?? nil else { return }
     // The fork made each page that this process writes a copy to be taken: now, when no caller waits.

@@ -41,6 +41,39 @@ import Testing
     #expect(ran.output == "6 5\n7 7 5\n", "\(ran)")
   }
 
+  @Test("a function whose name means something else there has one of its own, and one that isn't ASCII has none")
+  func takenNames() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try LibraryTests.compile(
+      """
+      int load(int x) { return x + 1; }
+      int load_(int x) { return x + 2; }
+      int plugin(void) { return 3; }
+      int Type(void) { return 4; }
+      int Handle(void) { return 5; }
+      int Types(void) { return 6; }
+      int self(void) { return 7; }
+      int String(int load) { return load + 1; }
+      int naïve(int x) { return x; }
+      """, "-w -o libapi.so", in: folder)
+    try FileManager.default.copyItem(atPath: "\(folder)/source.c", toPath: "\(folder)/api.h")
+    let report = try BoundProgram.bind(in: folder)
+    #expect(report.unbound.map { "\($0.function): \($0.reason)" } == ["naïve: its name isn't ASCII"])
+    let ran = try BoundProgram.run(
+      """
+      import PluginHost
+      func go() async throws {
+        let host = try PluginHost()
+        let api = try await Api.load(on: host)
+        print(try await api.load__(1), try await api.load_(1), try await api.plugin_(), try await api.Type_())
+        print(try await api.Handle_(), try await api.Types_(), try await api.self_(), try await api.String_(7))
+      }
+      try await go()
+      """, in: folder, with: ["Api.swift"])
+    #expect(ran.output == "2 3 3 4\n5 6 7 8\n", "\(ran)")
+  }
+
   @Test("what is written compiles where everything is the main actor's, and under any name that is taken")
   func anyIsolation() throws {
     let folder = try LibraryTests.folder()

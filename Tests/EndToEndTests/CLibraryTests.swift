@@ -5,7 +5,7 @@ import Testing
 /// liboutrider.so, as programs in C and Python use it.
 @Suite(.ownThreads, .timeLimit(.minutes(3))) struct CLibraryTests {
   /// Installed as docs/embedding-c.md does it.
-  private static func installed(_ options: [String] = []) throws -> String {
+  static func installed(_ options: [String] = []) throws -> String {
     let folder = try LibraryTests.folder()
     let products = (Workspace.outrider as NSString).deletingLastPathComponent
     let end = try Workspace.run(
@@ -14,7 +14,7 @@ import Testing
     return folder
   }
 
-  private static func compile(_ source: String, _ options: String, in folder: String) throws {
+  static func compile(_ source: String, _ options: String, in folder: String) throws {
     let flags = "$(PKG_CONFIG_PATH=\(folder)/lib/pkgconfig pkg-config --cflags --libs outrider)"
     let end = try Workspace.run(
       [

@@ -54,6 +54,18 @@ import Testing
     #expect(refusal("f", "f64(f64)", [1e300]).isEmpty)
   }
 
+  @Test("a whole number is passed to a floating type as it is, or not at all") func wholeNumbersAreExact() {
+    #expect(refusal("f", "f64(f64)", [9_007_199_254_740_993]).contains("argument 1 doesn't fit f64"))
+    #expect(refusal("f", "f64(f64)", [.unsigned(.max)]).contains("doesn't fit f64"))
+    #expect(refusal("f", "f64(f64)", [9_007_199_254_740_992]).isEmpty)
+    #expect(refusal("f", "f64(f64)", [.unsigned(1 << 63)]).isEmpty)
+    #expect(refusal("f", "f32(f32)", [16_777_217]).contains("doesn't fit f32"))
+    #expect(refusal("f", "f32(f32)", [-16_777_216]).isEmpty)
+    #expect(refusal("f", "void(&{i32,f32})", [[1, 16_777_217]]).contains("value 2 doesn't fit f32"))
+    // Any other is the nearest that there is.
+    #expect(refusal("f", "f32(f32)", [0.1]).isEmpty && refusal("f", "f32(f32)", [1e-310]).isEmpty)
+  }
+
   private func isAnswer(_ result: RunnerMessage.CallResult, to text: String) throws -> Bool {
     let call = HostMessage.Call.function(symbol: "f", signature: text, arguments: [])
     return (try? AnswerRule.check(result, of: call, signature: CallSignature(parsing: text))) != nil

@@ -12,6 +12,8 @@ int ol_spawn(const char *_Nonnull path, char *_Nullable const *_Nonnull argv, ch
 /* fork(2). `pid` is 0 in the child. Only for a process with one thread. */
 int ol_fork(pid_t *_Nonnull pid);
 int ol_pidfd_open(pid_t pid, int *_Nonnull pidfd);
+/* The process that made a pair of sockets with socketpair(2), by one of its ends (SO_PEERCRED); 0: in no namespace of this one's. */
+int ol_socket_maker(int socket, pid_t *_Nonnull pid);
 int ol_pidfd_signal(int pidfd, int signal);
 /* To all processes of the group that `pid`, whose handle `pidfd` is, leads: at one moment, so that none of them can undo it for
    another (PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9). Before that kill(2), once the handle says that the leader is there. */

@@ -6,6 +6,7 @@
    freeing NULL, or twice, does nothing. Texts are UTF-8 and end with NUL; others are refused.
    A child of fork(2) whose parent has had a host can use none, nor make one, until it calls exec: all is refused, and freeing does
    nothing. A thread that makes a host or loads a plugin needs 32 KiB of stack.
+   Needs C11 or C++11.
 
    docs/embedding-c.md has examples. */
 #ifndef OUTRIDER_H
@@ -46,7 +47,8 @@ enum outrider_kind {
   OUTRIDER_SIGNED = 1,
   OUTRIDER_UNSIGNED = 2,
   OUTRIDER_DOUBLE = 3,
-  /* `bytes`, `count` of them: text without its NUL. In a reply a NUL follows. */
+  /* `bytes`, `count` of them: text without its NUL. In what the library hands over a NUL follows, `reserved` says whether it is cut,
+     and it may be other than UTF-8: it is the plugin's. */
   OUTRIDER_TEXT = 4,
   OUTRIDER_BYTES = 5,
   /* What the same plugin returned as `handle`: `unsigned_value` is its number. */
@@ -61,9 +63,16 @@ enum outrider_kind {
   OUTRIDER_ROOM = 10
 };
 
+/* In `reserved` of what the library hands over. What isn't named here may be there in later versions. */
+enum outrider_flag {
+  /* Of a text: 64 KiB were read, and there may be more. */
+  OUTRIDER_CUT = 1
+};
+
 typedef struct outrider_value outrider_value;
 struct outrider_value {
   int32_t kind;
+  /* Flags; 0 in what a program hands over. */
   int32_t reserved;
   union {
     int64_t signed_value;
@@ -113,6 +122,11 @@ size_t outrider_reply_output_count(const outrider_reply *reply);
 outrider_value outrider_reply_output(const outrider_reply *reply, size_t index);
 void outrider_reply_free(outrider_reply *reply);
 
+/* Forgets a handle, `unsigned_value` of an OUTRIDER_HANDLE: from then on it is refused. The plugin isn't told: what the handle stands
+   for has to be closed by a function of its library before. At most 65,536 are held for each plugin, and a function that could
+   bring another one isn't called. The same address is the same handle until then. */
+int outrider_handle_release(outrider_plugin *plugin, uint64_t handle, char **error);
+
 /* Memory within the plugin, all zeros, that stays between calls: at most as much as its policy's memory limit. */
 int outrider_allocate(outrider_plugin *plugin, size_t count, outrider_memory **memory, char **error);
 
@@ -123,26 +137,34 @@ int outrider_read(outrider_memory *memory, size_t offset, void *bytes, size_t co
 /* Frees it in the plugin, unless a call is under way that was given it; it goes with its plugin in any case. */
 void outrider_memory_free(outrider_memory *memory);
 
-/* A function that a plugin calls. `arguments` are valid until it returns. Where the signature has out(N) or `out T`, the argument
-   is OUTRIDER_ROOM: what is written to `room` comes to the plugin, `count` bytes of it: set that to less, or to 0 for nothing.
+/* A function that a plugin calls. `arguments` are valid until it returns. Where the plugin passes NULL for cstring, &T, bytes(N) or
+   cstrings(N), the argument is OUTRIDER_NULL. Where the signature has out(N) or `out T`, it is OUTRIDER_ROOM: what is written to
+   `room` comes to the plugin, `count` bytes of it: set that to less, or to 0 for nothing. Or put a value in the argument's place, bytes
+   or a T, with another kind: then that comes to the plugin, and nothing for OUTRIDER_NULL.
    `result` is OUTRIDER_NULL, for void, until it is set. It returns 0; for anything else the plugin is given 0, and the call that is
    under way fails. It is called on a thread of this library's, one at a time for each plugin. It may call other plugins; the one
-   that called it waits for it, and what is asked of that fails with OUTRIDER_USAGE. */
+   that called it waits for it, and what is asked of that fails with OUTRIDER_USAGE: on the thread that it is called on. Another thread
+   that asks that plugin waits until the call is over; a function that waits for such a thread waits until the call's time is over. */
 typedef int (*outrider_function)(void *context, outrider_value *arguments, size_t count, outrider_value *result);
 
 /* Registers a function, `signature` RETURN(ARGUMENTS): arguments are numbers, pointer, handle, cstring, &T, `out T`, and bytes(N),
    cstrings(N), out(N), as many as argument N says, from 0. The plugin may call it in each of its calls, on any of its threads,
-   until it is freed; its run ends where it calls it afterwards, or between calls. At most 32 for each plugin. */
+   until it is freed; its run ends where it calls it afterwards, or between calls. A call that returns while another thread's is
+   under way ends when that does. At most 32 for each plugin. */
 int outrider_register(
   outrider_plugin *plugin, const char *signature, outrider_function function, void *context, outrider_callback **callback,
   char **error);
 
 /* Waits for calls that are under way, also where the run has ended meanwhile, and then releases it; it goes with its plugin in any
-   case. A function that frees itself isn't waited for, and isn't called again. */
+   case. It isn't called again. What waits for who frees it isn't waited for: the function itself, and one that has called a plugin whose
+   callback frees it. */
 void outrider_callback_free(outrider_callback *callback);
 
 /* Ends the plugin's process, unless it has ended, and returns everything that is known about the run as a JSON object: outcome,
-   usage, denials, log, walls, stack and threads, named as `outrider call --json` names them. NULL where it isn't a plugin. */
+   plugin, usage, denials, droppedDenials, connections, log, droppedLogBytes, droppedLogLines, fault, stack, threads, untoldThreads,
+   sandbox (the walls) and meters, named as `outrider call --json` names them. What that finds out beside the run isn't in it: the
+   lines of a policy for a denial, and what debug information knows of a stack, whose functions are `symbol` here. NULL where it
+   isn't a plugin. */
 char *outrider_plugin_report(outrider_plugin *plugin);
 
 /* Ends the plugin's process and lets it go. Functions that it was calling have returned afterwards. */

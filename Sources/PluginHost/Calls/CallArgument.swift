@@ -51,7 +51,7 @@ public enum CallArgument: Sendable, Equatable {
     case .u64: unsigned(.max)
     case .pointer: self == .null ? .pointer(0) : whole.map { .pointer($0) }
     // What is too large for it would become infinity.
-    case .f32: number.flatMap { $0.isFinite && !Float($0).isFinite ? nil : .single(Float($0)) }
+    case .f32: single.map { .single($0) }
     case .f64: number.map { .double($0) }
     case .cstring, .bytes: raw(kind)
     case .void, .out, .inOut, .handle, .callback, .structure, .reference: nil
@@ -78,10 +78,20 @@ public enum CallArgument: Sendable, Equatable {
     }
   }
 
+  /// A whole number is passed as it is or not at all. Any other is the nearest that the type has, as in C.
+  private var single: Float? {
+    switch self {
+    case .integer(let value): Float(exactly: value)
+    case .unsigned(let value): Float(exactly: value)
+    case .double(let value): value.isFinite && !Float(value).isFinite ? nil : Float(value)
+    default: nil
+    }
+  }
+
   private var number: Double? {
     switch self {
-    case .integer(let value): Double(value)
-    case .unsigned(let value): Double(value)
+    case .integer(let value): Double(exactly: value)
+    case .unsigned(let value): Double(exactly: value)
     case .double(let value): value
     default: nil
     }

@@ -59,10 +59,15 @@ final class CallbackDispatcher: @unchecked Sendable {
   /// Those that stay, by their numbers, with what waits for any task that answers one.
   private var registered: [UInt8: (answer: CallbackAnswer, scope: CallbackScope)] = [:]
   private var task: Task<Void, Never>?
+  /// Whether the callback that is under way stays.
+  private var isLasting = false
 
   init(_ loop: EventLoop) { self.loop = loop }
 
   var isAsking: Bool { task != nil }
+
+  /// Whether one is under way that goes with its call. One that stays may be called by a thread that the call knows nothing of.
+  var isAskingForCall: Bool { isAsking && !isLasting }
 
   func add(_ callbacks: [UInt8: CallbackAnswer], _ scope: Set<CallbackScope>, for ticket: UInt64) {
     entries[ticket] = Entry(callbacks: callbacks, scope: scope)
@@ -85,12 +90,14 @@ final class CallbackDispatcher: @unchecked Sendable {
     registered = [:]
   }
 
-  /// Calls `reply` on the loop with what the callback returns.
+  /// Calls `reply` on the loop with what the callback returns. `hasReturned`: the call has, and only those that stay may still be called.
   func ask(
-    _ number: UInt8, _ arguments: [CallValue], of ticket: UInt64, _ reply: @escaping (CallbackReply) -> Void
+    _ number: UInt8, _ arguments: [CallValue], of ticket: UInt64, hasReturned: Bool,
+    _ reply: @escaping (CallbackReply) -> Void
   ) throws(ProtocolViolation) {
     let lasting = registered[number]
-    guard let callback = entries[ticket]?.callbacks[number] ?? lasting?.answer else {
+    let own = hasReturned ? nil : entries[ticket]?.callbacks[number]
+    guard let callback = own ?? lasting?.answer else {
       throw .unexpected(
         "callback \(number), which the call that is under way wasn't given, or which was released")
     }
@@ -99,9 +106,10 @@ final class CallbackDispatcher: @unchecked Sendable {
     // Our own code asks in turns.
     guard task == nil else { throw .unexpected("a callback while another is under way") }
     guard callback.signature.values(of: arguments, handle: { .pointer($0) }) != nil else {
-      throw .unexpected("callback \(number) with other arguments than \(callback.signature)")
+      throw .unexpected("callback \(number) with \(callback.signature.misfit(of: arguments))")
     }
     guard entry.error == nil else { return reply(.zero) }
+    isLasting = own == nil
     nonisolated(unsafe) let reply = reply
     task = Task { [self, loop] in
       let result: Result<CallbackReply, any Error>

@@ -59,6 +59,9 @@ extension Plugin {
     holdings.withLock { $0.vacate(callback: number) }
   }
 
+  /// Whether one of its callbacks is under way that waits for the task which asks. It has no other one under way then.
+  package var waitsForThisTask: Bool { CallbackScope.current.contains(CallbackScope(core: core, run: run)) }
+
   func answers(for callbacks: [PreparedCallback]) -> [UInt8: CallbackAnswer] {
     var answers: [UInt8: CallbackAnswer] = [:]
     for prepared in callbacks { answers[prepared.number] = answer(for: prepared) }

@@ -37,7 +37,8 @@ extension Run {
       isCounted = true
     }
     if isCounted { pause(.service, .serviceBacklog, since: used) }
-    if isDrained, case .holding = machine.phase { handle(.serviceDrained) }
+    // One that stays, and that another thread of the plugin called: the call ends when its answer has been sent.
+    if isDrained, !callbacks.isAsking, case .holding = machine.phase { handle(.serviceDrained) }
     return isDrained
   }
 
@@ -214,7 +215,7 @@ extension Run {
       answered(.loaded(image, isUnchanged: isUnchanged, path: library.path, id: id))
     case .loadFailed(let text): answered(.loadFailed(text, id: id))
     case .returned(let result):
-      guard !callbacks.isAsking else { throw .unexpected("an answer to a call whose callback is under way") }
+      guard !callbacks.isAskingForCall else { throw .unexpected("an answer to a call whose callback is under way") }
       answered(.returned(result, id: id))
     case .entryPointMissing: answered(.missing(isData: false, id: id))
     case .symbolIsData: answered(.missing(isData: true, id: id))

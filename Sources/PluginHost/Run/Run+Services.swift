@@ -30,12 +30,18 @@ extension Run {
   /// The plugin calls a callback of the call that is under way.
   private func answer(_ number: UInt8, _ arguments: [CallValue], _ id: UInt64) throws(ProtocolViolation) {
     takeOver()
-    guard case .calling(let call) = machine.phase else {
-      throw .unexpected("callback \(number), which no call that is under way was given")
+    let (ticket, hasReturned): (UInt64, Bool)
+    switch machine.phase {
+    case .calling(let call): (ticket, hasReturned) = (call.ticket, false)
+    // Said before it had returned, by another thread.
+    case .holding(let call, _, isDrained: false): (ticket, hasReturned) = (call.ticket, true)
+    default: throw .unexpected("callback \(number), which no call that is under way was given")
     }
-    try callbacks.ask(number, arguments, of: call.ticket) { [weak self] answer in
+    try callbacks.ask(number, arguments, of: ticket, hasReturned: hasReturned) { [weak self] answer in
       guard let self, !isEnding else { return }
       reply(id, .callback(answer.bits, filled: answer.filled))
+      // Its call may have returned meanwhile.
+      if case .holding = machine.phase { receiveService() }
     }
   }
 

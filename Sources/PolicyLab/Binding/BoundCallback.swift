@@ -53,7 +53,7 @@ struct BoundCallback: Equatable {
       throw .init(reason: "it takes a function, and nothing says what that takes")
     }
     guard let name = parameter.typedefName ?? type.typedefName ?? SwiftName.type(usualName) else {
-      throw .init(reason: "it takes a function, and a type of Swift can't have its name")
+      throw .init(reason: "it takes a function, and the name of that isn't ASCII")
     }
     guard !function.isVariadic else { throw .init(reason: "it takes a function with any number of arguments (...)") }
     guard function.parameters.count <= CallbackSignature.maxArguments else {

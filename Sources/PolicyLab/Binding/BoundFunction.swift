@@ -24,15 +24,21 @@ struct BoundFunction: Equatable {
 
   private static let longestPrototype = 400
 
-  init(_ function: HeaderDescription.Function) throws(BoundParameter.Unfit) {
+  /// `isOther`: whether another function of the library has a name.
+  init(
+    _ function: HeaderDescription.Function, isOther: (String) -> Bool = { _ in false }
+  ) throws(BoundParameter.Unfit) {
     guard function.hasPrototype else { throw .init(reason: "its header doesn't say what it takes") }
     guard function.isUsuallyCalled else { throw .init(reason: "it has a calling convention of its own") }
     guard !function.type.isVariadic else { throw .init(reason: "it takes any number of arguments (...)") }
     guard function.type.parameters.count <= CallSignature.maxArguments else {
       throw .init(reason: "it takes more than \(CallSignature.maxArguments) arguments")
     }
-    guard let name = SwiftName.declared(function.name), CName.isIdentifier(function.symbol) else {
-      throw .init(reason: "a function of Swift can't have its name")
+    guard let name = SwiftName.function(function.name, isOther: isOther) else {
+      throw .init(reason: "its name isn't ASCII")
+    }
+    guard CName.isIdentifier(function.symbol) else {
+      throw .init(reason: "its symbol in the library isn't a name of C")
     }
     (self.name, symbol) = (name, function.symbol)
     prototype = Printable.text(function.type.prototype(of: function.name), limit: Self.longestPrototype)

@@ -45,7 +45,7 @@ package struct SwiftBinding: Sendable, Equatable {
     for symbol in exported {
       guard let declared = description.functions[symbol] else { continue }
       do throws(BoundParameter.Unfit) {
-        let function = try BoundFunction(declared)
+        let function = try BoundFunction(declared) { name in description.functions.values.contains { $0.name == name } }
         let isOther = symbol == declared.name && renamed.contains(declared.name)
         guard !isOther, !functions.contains(where: { $0.name == function.name }) else {
           throw BoundParameter.Unfit(reason: "its header gives this name to another symbol of the library")

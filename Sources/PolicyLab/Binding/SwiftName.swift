@@ -23,6 +23,16 @@ enum SwiftName {
     "Sandbox", "HostProtocol", "CallValue", "CallArgument", "CallResult",
   ]
 
+  /// Of a function; nil where it has no name of ASCII. `isOther`: whether another function has a name. One that means something else
+  /// in what is written here is followed by `_`.
+  static func function(_ name: String, isOther: (String) -> Bool) -> String? {
+    guard CName.isIdentifier(name) else { return nil }
+    if let own = declared(name) { return own }
+    var name = name + "_"
+    while isOther(name) { name += "_" }
+    return name
+  }
+
   /// Of a function or a constant; nil where it can't have its own.
   static func declared(_ name: String) -> String? {
     guard CName.isIdentifier(name), !taken.contains(name), !types.contains(name) else { return nil }
