@@ -43,7 +43,10 @@ extension ServiceLink {
   /// Known before the service is asked: its first event may overtake its reply.
   private func add(_ download: BADownload, by request: ClientRequest, _ operation: String) throws {
     downloads.remember(download)
-    _ = try ask(request, for: operation)
+    let reply = try ask(request, for: operation)
+    if case .downloads(let values) = reply, let name = values.first?.uniqueIdentifier, !name.isEmpty {
+      downloads.rename(download, to: name)
+    }
     // It may have failed by now: then it stays so.
     download.moveOn(from: [.created], to: .waiting)
   }
