@@ -1,6 +1,7 @@
 internal import AppBundles
 internal import AssetModel
 internal import Basics
+internal import Downloads
 internal import Foundation
 internal import ServiceMachines
 internal import ServiceProtocol
@@ -99,6 +100,15 @@ final class AppRequests {
     if let known = downloads[app]?[value.uniqueIdentifier], known.entry != nil {
       return decider.process(.app(app, event(calls.begin(id, request), known.value.planned)))
     }
+    if value.isManifest {
+      let name = Printable.text(value.identifier)
+      return clients.answer(
+        id, request,
+        .failure(
+          isNew
+            ? .framework(102, "\(name) is the service's own: it is fetched before each content request")
+            : .framework(101, "\(name) isn't on its way, or is complete")))
+    }
     let rules = DownloadRules(
       applicationGroups: Set(decider.description(of: app)?.appGroups ?? []), request: nil,
       allowsPlainHTTPToLoopback: isDevelopment)
@@ -123,6 +133,12 @@ final class AppRequests {
     downloads.insert(value, of: app)
     let status = await answer(of: app) { call in
       .schedule(call: call, download: value.planned, caller: .extension(run: run, isAnswering: false))
+    }
+    if decider.core.apps[app]?.pace.start(of: value.uniqueIdentifier) != nil {
+      downloads.change(app, value.uniqueIdentifier) {
+        $0.waiting = TransferWait(
+          Explanation(.retrying, remedy: "what failed each time has to be mended"))
+      }
     }
     downloads.removeUnlessPlanned(value.uniqueIdentifier, of: app)
     return status

