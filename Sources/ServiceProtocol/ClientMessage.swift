@@ -85,6 +85,8 @@ package enum ClientRequest: Sendable, Equatable, Codable {
   /// An inactive process may not start foreground downloads (51).
   case activate(isActive: Bool)
   case currentDownloads
+  /// Answered with `done`, or with `downloads` where it isn't scheduled under the unique identifier that the client gave: the one
+  /// download, as it is called now. So is `startForeground`.
   case schedule(download: DownloadValue)
   case startForeground(download: DownloadValue)
   case cancel(identifier: String, uniqueIdentifier: String)

@@ -1,4 +1,6 @@
 import AssetModel
+import AssetStore
+import Downloads
 import ServiceMachines
 import ServiceProtocol
 import Testing
@@ -37,5 +39,32 @@ import Testing
     let failure = ServiceFailure(rejection)
     #expect(failure.code == 102 && failure.underlyingCode == code, "\(failure)")
     #expect(failure.underlyingDomain == (code == nil ? nil : "NSURLErrorDomain"))
+  }
+
+  @Test("What was let in and finds its allowance used up has 203, and is told which one, and by how much [B63, X2]")
+  func usedUp() {
+    for (isEssential, key) in [(true, "BAEssentialDownloadAllowance"), (false, "BADownloadAllowance")] {
+      var value = EndedTransfer.value(fileSize: 10)
+      value.isEssential = isEssential
+      let specification = TransferPlan(groups: "/", store: "/").specification(
+        "a", value, urgency: .background, owner: .extension, budget: isEssential ? .essential : .other, domains: nil)
+      let failure = Failure.framework(203, "\(key) lacks 7 bytes for it before the first launch")
+      #expect(
+        AddResult.allowance(missing: 7).event(specification)
+          == .engineSettled(uniqueIdentifier: value.uniqueIdentifier, settlement: .failed(failure)))
+    }
+  }
+
+  @Test("Who answers a challenge by cancelling it gets -999, as after a cancellation")
+  func cancelledChallenge() {
+    let failure = TransferFailure(.challenge, status: 401, detail: "https://a asks for a password")
+    #expect(Failure(failure, isRestricted: false).code == -1013)
+    #expect(Failure(failure, isRestricted: false, isChallengeCancelled: true).code == -999)
+    #expect(Failure(failure, isRestricted: false, isChallengeCancelled: true).domain == "NSURLErrorDomain")
+    let trust = TransferFailure(.trust, detail: "https://a isn't trusted")
+    #expect(Failure(trust, isRestricted: false, isChallengeCancelled: true).code == -999)
+    // Another failure has nothing to do with the answer.
+    let other = TransferFailure(.gone, detail: "no")
+    #expect(Failure(other, isRestricted: false, isChallengeCancelled: true).code == -1100)
   }
 }

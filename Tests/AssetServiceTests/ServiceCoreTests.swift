@@ -56,7 +56,7 @@ import Testing
   }
 
   /// Lets the manifest arrive that is on its way; returns the run that asks the extension then.
-  private static func ask(_ core: inout ServiceCore, _ actions: [Action]) throws -> Int64 {
+  static func ask(_ core: inout ServiceCore, _ actions: [Action]) throws -> Int64 {
     let manifest = try #require(added(actions).first)
     let settled = DownloadRegistry.Event.engineSettled(uniqueIdentifier: manifest, settlement: .finished(size: 9))
     _ = core.handle(.app("a", .registry(settled)), now: .start)
@@ -162,7 +162,7 @@ import Testing
     #expect(codes == [100])
   }
 
-  @Test("No delegate hears how far the manifest is: for them it would never end [B28]")
+  @Test("A delegate hears how far each download is, the manifest among them [B28, B33]")
   func manifestOnItsWay() throws {
     var core = Self.core()
     let install = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
@@ -178,10 +178,100 @@ import Testing
         if case .notify(_, _, let occurrence) = action { occurrence.kind } else { nil }
       }
     }
-    #expect(kinds(manifest) == [])
+    #expect(kinds(manifest) == [.began, .progress, .paused])
     let download = PlannedDownload(uniqueIdentifier: "u", identifier: "x", size: 9, host: "example.com")
     _ = core.handle(.app("a", .schedule(call: 1, download: download, caller: .operator)), now: .start)
     #expect(kinds("u") == [.began, .progress, .paused])
+  }
+
+  @Test("The manifest is essential for an installation alone, and urgent wherever somebody waits for it [B33, B50]")
+  func manifestOfPeriodicRequest() throws {
+    var core = Self.core()
+    let install = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    func manifest(_ actions: [Action]) throws -> (isEssential: Bool, urgency: DownloadRegistry.Urgency) {
+      try #require(
+        actions.lazy.compactMap {
+          if case .addTransfer(_, let download, let urgency, _, true, _) = $0 {
+            (download.isEssential, urgency)
+          } else {
+            nil
+          }
+        }.first)
+    }
+    #expect(try manifest(install) == (true, .essential))
+    let run = try Self.ask(&core, install)
+    _ = core.handle(.app("a", .answered(run: run, accepted: [], rejected: [])), now: .start)
+    _ = core.handle(.app("a", .runEnded(run: run, end: .returned)), now: .start)
+    _ = core.handle(.app("a", .lifecycle(.versionPlaced(version: "1"))), now: .start)
+    let periodic = AppEvent.lifecycle(.requested(.periodic, isSimulated: false))
+    #expect(try manifest(core.handle(.app("a", periodic), now: .start)) == (false, .background))
+    let simulated = AppEvent.lifecycle(.requested(.periodic, isSimulated: true))
+    #expect(try manifest(core.handle(.app("a", simulated), now: .start)) == (false, .essential))
+  }
+
+  @Test(
+    "What an extension schedules as soon as it fails is asked for some dozen times a day, and no more [B13, B47]"
+  )
+  func retriesForEver() throws {
+    var core = Self.core()
+    let install = core.handle(.app("a", .placed(version: "1", kind: .install, facts: Self.facts)), now: .start)
+    let run = try Self.ask(&core, install)
+    for event in [
+      AppEvent.answered(run: run, accepted: [], rejected: []), .runEnded(run: run, end: .returned),
+      .lifecycle(.versionPlaced(version: "1")), .launched,
+    ] { _ = core.handle(.app("a", event), now: .start) }
+    var (now, requests, scheduled) = (Instant.start, 0, 0)
+    var actions: [Action] = []
+    func tell(_ event: AppEvent) { actions += core.handle(.app("a", event), now: now) }
+    func schedule() {
+      scheduled += 1
+      let download = PlannedDownload(uniqueIdentifier: "u\(scheduled)", identifier: "x", size: 9, host: "e.com")
+      let caller = DownloadRegistry.Caller.extension(run: 1, isAnswering: false)
+      tell(.schedule(call: UInt64(scheduled), download: download, caller: caller))
+    }
+    schedule()
+    while now < .start + .hours(24) {
+      let taken = actions
+      actions = []
+      for case .addTransfer("a", let download, _, _, false, _) in taken {
+        requests += 1
+        let failure = Failure(domain: Failure.networkDomain, code: -1013, message: "401")
+        tell(.registry(.engineAdded(uniqueIdentifier: download.uniqueIdentifier)))
+        tell(.registry(.engineSettled(uniqueIdentifier: download.uniqueIdentifier, settlement: .failed(failure))))
+        schedule()
+      }
+      if actions.isEmpty {
+        guard let next = core.nextDeadline else { break }
+        now = max(next, now + .milliseconds(1))
+        actions += core.handle(.tick, now: now)
+      }
+    }
+    #expect((20...40).contains(requests) && scheduled == requests + 1, "\(requests) \(scheduled)")
+    // Whoever waits for one at a screen doesn't wait.
+    let extensions = DownloadRegistry.Caller.extension(run: 1, isAnswering: false)
+    func hold(_ name: String) -> PlannedDownload {
+      var download = PlannedDownload(uniqueIdentifier: "", identifier: name, size: 9, host: "e.com")
+      for number in 1...3 {
+        download.uniqueIdentifier = "\(name)\(number)"
+        tell(.schedule(call: 5000, download: download, caller: extensions))
+        guard number < 3 else { break }
+        tell(
+          .registry(
+            .engineSettled(uniqueIdentifier: download.uniqueIdentifier, settlement: .failed(.framework(204, "")))))
+      }
+      #expect(core.apps["a"]?.pace.start(of: download.uniqueIdentifier) == now + .seconds(10))
+      actions = []
+      return download
+    }
+    let wanted = hold("y")
+    let app = DownloadRegistry.Caller.app(connection: 1, isActive: true)
+    tell(.startForeground(call: 9999, download: wanted, state: .waiting, caller: app))
+    let added = actions.compactMap { if case .addTransfer(_, _, let urgency, _, _, _) = $0 { urgency } else { nil } }
+    #expect(added == [.foreground] && core.apps["a"]?.pace.start(of: "y3") == nil)
+    // What is cancelled while it waits doesn't begin later.
+    _ = hold("z")
+    tell(.registry(.engineSettled(uniqueIdentifier: "z3", settlement: .cancelled)))
+    #expect(core.apps["a"]?.pace.start(of: "z3") == nil)
   }
 
   @Test("A manifest that the allow list refuses is kept as failed, so that the extension is told of it [B63]")

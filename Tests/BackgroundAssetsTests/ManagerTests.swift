@@ -1,6 +1,7 @@
-import BackgroundAssets
 import CExtension
 import Testing
+
+@testable import BackgroundAssets
 
 extension HostSuite {
   @Suite(.timeLimit(.minutes(1))) struct Manager {
@@ -75,6 +76,22 @@ extension HostSuite {
       let refusal = error { try manager.scheduleDownload(download()) }
       #expect(refusal?.domain == BAErrorDomain && refusal?.code == Int(code))
       #expect(refusal?.localizedDescription.contains("'name'") == true)
+    }
+
+    @Test("an object whose download is over cancels none that was scheduled after it [B44, B76]")
+    func cancellingWhatIsOver() throws {
+      let failed = download()
+      failed.move(to: .failed)
+      try manager.scheduleDownload(failed.removingEssential())
+      #expect(error { try manager.cancel(failed) }?.code == BAErrorCode.downloadAlreadyFailed.rawValue)
+      let finished = download()
+      finished.move(to: .finished)
+      #expect(error { try manager.cancel(finished) }?.code == BAErrorCode.downloadNotScheduled.rawValue)
+      #expect(host.state.withLock { $0.cancelled }.isEmpty)
+      // The same object again is the new one.
+      try manager.scheduleDownload(failed)
+      try manager.cancel(failed)
+      #expect(host.state.withLock { $0.cancelled } == ["name"])
     }
 
     @Test func cancellingGoesToTheHost() throws {

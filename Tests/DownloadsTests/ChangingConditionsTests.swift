@@ -69,6 +69,26 @@ import Testing
     _ = try await scene.close()
   }
 
+  @Test("what power saving or a metered line interrupts says what it waits for, and begins again [X14]")
+  func interrupted() async throws {
+    for (code, change) in [
+      (Explanation.Code.metered, { $0.isMetered = true }), (.powerSaver, { $0.isSavingPower = true }),
+    ] as [(Explanation.Code, (inout MachineConditions) -> Void)] {
+      let scene = try await Self.scene(.background) { _, nth in
+        nth == 1 ? .cut(after: .byte(1 << 20), .silence) : nil
+      }
+      try await scene.engine.received(scene.id, 1 << 20)
+      var conditions = MachineConditions()
+      change(&conditions)
+      scene.engine.setConditions(conditions)
+      #expect(try await scene.isWaiting().code == code)
+      scene.engine.setConditions(MachineConditions())
+      try await scene.event { $0 == .started(scene.id) }
+      #expect(try await scene.end().isFinished)
+      _ = try await scene.close()
+    }
+  }
+
   @Test("an essential one has ten seconds, from when the network went [B42, L11]", arguments: [true, false])
   func essential(comesBack: Bool) async throws {
     let scene = try await Self.scene(.essential) { _, nth in

@@ -118,7 +118,7 @@ import Testing
       #expect(try Self.run(service, ["settings", "set"] + wrong).status == 64)
     }
     for (wrong, sentence) in [
-      (["runtimeSeconds", "-5"], "runtimeSeconds is a time from 1 to 86400 seconds"),
+      (["runtimeSeconds", "-5"], "runtimeSeconds is a time from 10 to 86400 seconds"),
       (["callSeconds", "2h"], "callSeconds is a time from 0.1 to 3600 seconds"),
       (["memoryBytes", "-5"], "memoryBytes is a size from 1MiB to 1048576MiB"),
       (["isMetered", "on", "off"], "isMetered takes one value, and 2 were given"),

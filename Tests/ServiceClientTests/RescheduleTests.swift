@@ -83,6 +83,109 @@ import Testing
     #expect(download.state == .failed)
   }
 
+  @Test("what the service schedules under another name is cancelled and promoted by that (B37, B44, X7)")
+  func renamedByService() async throws {
+    let names = (1...9).map { "00000000-0000-4000-8000-00000000000\($0)" }
+    let count = Record<Int>()
+    let app = try App { peer, id, request in
+      guard case .schedule(var value) = request else { return peer.reply(id) }
+      count.add(0)
+      value.uniqueIdentifier = names[count.all.count - 1]
+      peer.reply(id, count.all.count == 1 ? .done : .downloads([value]))
+    }
+    defer { app.service.stop() }
+    let download = App.download()
+    // Nobody tells this process how the first one ends.
+    try app.manager.scheduleDownload(download)
+    for name in names[1...2] {
+      try app.manager.scheduleDownload(download)
+      #expect(download.state == .waiting)
+      try app.manager.cancel(download)
+      #expect(app.service.requests.last == .cancel(identifier: "talk", uniqueIdentifier: name))
+      try app.manager.startForegroundDownload(download)
+      guard case .startForeground(let value)? = app.service.requests.last else { throw CocoaError(.coderInvalidValue) }
+      #expect(value.uniqueIdentifier == name && value.state == 1)
+    }
+    let recorder = Recorder()
+    let peer = await app.observe(recorder)
+    var value = try #require(Self.scheduled(app).last)
+    value.uniqueIdentifier = names[2]
+    peer.send(.notify(event: .began(value)))
+    await recorder.told.wait(for: 1)
+    #expect(recorder.downloads.all.last === download && download.state == .downloading)
+  }
+
+  @Test("an event under the new name that overtakes the reply isn't undone by it") func renamedAndOvertaken()
+    async throws
+  {
+    let held = Record<(ScriptedService.Peer, UInt64, DownloadValue)>()
+    let app = try App { peer, id, request in
+      guard case .schedule(var value) = request else { return peer.reply(id) }
+      value.uniqueIdentifier = "00000000-0000-4000-8000-000000000001"
+      held.add((peer, id, value))
+    }
+    defer { app.service.stop() }
+    let recorder = Recorder()
+    _ = await app.observe(recorder)
+    let download = App.download()
+    let manager = app.manager
+    let call = Task.detached { try manager.scheduleDownload(download) }
+    await held.wait(for: 1)
+    let (peer, id, value) = held.all[0]
+    peer.send(.notify(event: .began(value)))
+    await recorder.told.wait(for: 1)
+    peer.reply(id, .downloads([value]))
+    try await call.value
+    #expect(download.state == .downloading)
+    try manager.cancel(download)
+    #expect(app.service.requests.last == .cancel(identifier: "talk", uniqueIdentifier: value.uniqueIdentifier))
+  }
+
+  @Test("a copy and an archive of what was scheduled again mean the same download as it does") func copies()
+    async throws
+  {
+    let app = try App()
+    defer { app.service.stop() }
+    let recorder = Recorder()
+    let peer = await app.observe(recorder)
+    let download = App.download()
+    try app.manager.scheduleDownload(download)
+    peer.send(.call(id: 1, event: .failed(try #require(Self.scheduled(app).first), Self.failure)))
+    await app.waitForAnswers(1)
+    try app.manager.scheduleDownload(download)
+    let second = try #require(Self.scheduled(app).last).uniqueIdentifier
+    #expect(second != download.uniqueIdentifier)
+    let data = try NSKeyedArchiver.archivedData(withRootObject: download, requiringSecureCoding: true)
+    let copies = [
+      try #require(download.copy() as? BAURLDownload),
+      try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: BAURLDownload.self, from: data)),
+    ]
+    for copy in copies {
+      #expect(copy == download)
+      try app.manager.cancel(copy)
+      #expect(app.service.requests.last == .cancel(identifier: "talk", uniqueIdentifier: second))
+    }
+    // It is another one.
+    try app.manager.cancel(download.removingEssential())
+    guard case .cancel(_, let other)? = app.service.requests.last else { throw CocoaError(.coderInvalidValue) }
+    #expect(other != second && other != download.uniqueIdentifier)
+  }
+
+  @Test("who promotes all that is there promotes the manifest of an installation, too (B33, B37)") func manifest()
+    throws
+  {
+    var value = App.value("manifest", isManifest: true)
+    value.isEssential = true
+    let app = try App { [value] peer, id, request in
+      peer.reply(id, request == .currentDownloads ? .downloads([value]) : .done)
+    }
+    defer { app.service.stop() }
+    let download = try #require(try app.manager.fetchCurrentDownloads().first)
+    try app.manager.startForegroundDownload(download)
+    #expect(app.service.requests.last == .startForeground(download: value))
+    #expect(App.error { try app.manager.startForegroundDownload(App.download(essential: true)) }?.code == 109)
+  }
+
   @Test("progress that says nothing new isn't told") func nothingNew() async throws {
     let app = try App()
     defer { app.service.stop() }

@@ -64,8 +64,11 @@ private struct RegistryWorld {
     case 8:
       generation += 1
       let essential = random.chance(2)
-      return .planned(
-        downloads: [download(essential: essential), download()], generation: generation, isManifest: random.chance(9))
+      if random.chance(9) {
+        return .plannedManifest(
+          download(essential: essential), generation: generation, isAwaited: essential || random.chance(2))
+      }
+      return .planned(downloads: [download(essential: essential), download()], generation: generation)
     case 9:
       let some = max(1, generation - random.below(5))
       return [

@@ -99,7 +99,7 @@ import Testing
   func promotionResumes() {
     var registry = DownloadRegistry()
     _ = registry.handle(
-      .planned(downloads: [planned("e", essential: true), planned("b")], generation: 3, isManifest: false), at: 0)
+      .planned(downloads: [planned("e", essential: true), planned("b")], generation: 3), at: 0)
     _ = registry.handle(.pause(call: 1, uniqueIdentifier: "u-b"), at: 0)
     let effects = registry.handle(
       .startForeground(call: 2, download: planned("b"), state: .waiting, caller: Self.app), at: 1)
@@ -157,7 +157,7 @@ import Testing
     var taken = planned("taken", essential: true)
     taken.uniqueIdentifier = "u-2"
     let effects = registry.handle(
-      .planned(downloads: [planned("e", essential: true), taken, planned("b")], generation: 1, isManifest: false), at: 1
+      .planned(downloads: [planned("e", essential: true), taken, planned("b")], generation: 1), at: 1
     )
     #expect(registry.entry(identifier: "e")?.urgency == .essential)
     #expect(registry.entry(identifier: "b")?.urgency == .background)
@@ -171,10 +171,23 @@ import Testing
     for generation in 1...2 {
       var manifest = planned("taken")
       manifest.uniqueIdentifier = "m-\(generation)"
-      let effects = registry.handle(.planned(downloads: [manifest], generation: generation, isManifest: true), at: 1)
+      let effects = registry.handle(.plannedManifest(manifest, generation: generation, isAwaited: false), at: 1)
       #expect(effects.count == 2)
     }
     #expect(registry.entry(identifier: "taken")?.isManifest == false)
+  }
+
+  @Test("Who promotes all that is there promotes a manifest, too, unless a user waits for it anyway [B33, B37]")
+  func promotedManifest() {
+    var registry = DownloadRegistry()
+    for (name, isAwaited) in [("now", true), ("later", false)] {
+      let manifest = planned(name, essential: isAwaited)
+      _ = registry.handle(.plannedManifest(manifest, generation: 1, isAwaited: isAwaited), at: 1)
+      let effects = registry.handle(
+        .startForeground(call: 1, download: manifest, state: .waiting, caller: Self.app), at: 2)
+      #expect(effects.last == .accept(call: 1, uniqueIdentifier: "u-\(name)"))
+      #expect(Self.urgency(effects) == (isAwaited ? nil : .foreground))
+    }
   }
 
   @Test("What is abandoned is cancelled, and no app is told of its end")
@@ -193,7 +206,7 @@ import Testing
     var registry = Self.scheduled("outside")
     let names = ["x", "y"]
     _ = registry.handle(
-      .planned(downloads: names.map { planned($0, essential: true) }, generation: 1, isManifest: false), at: 1)
+      .planned(downloads: names.map { planned($0, essential: true) }, generation: 1), at: 1)
     _ = registry.handle(.pause(call: 1, uniqueIdentifier: "u-y"), at: 2)
     #expect(registry.handle(.pauseGeneration(1), at: 3) == [.pause(uniqueIdentifier: "u-x")])
     #expect(registry.handle(.pauseGeneration(1), at: 3).isEmpty)
@@ -217,7 +230,7 @@ import Testing
   func restartedAfterGate() {
     var registry = DownloadRegistry()
     _ = registry.handle(
-      .planned(downloads: [planned("e", essential: true)], generation: 1, isManifest: false), at: 1)
+      .planned(downloads: [planned("e", essential: true)], generation: 1), at: 1)
     _ = registry.handle(.engineAdded(uniqueIdentifier: "u-e"), at: 1)
     #expect(Self.urgency(registry.handle(.restarted, at: 2)) == nil)
     // Asked again meanwhile: its downloads belong to the first time.
@@ -242,7 +255,7 @@ import Testing
     var registry = DownloadRegistry()
     let count = 100_000
     let all = (0..<count).map { planned("\($0)") }
-    #expect(registry.handle(.planned(downloads: all, generation: 1, isManifest: false), at: 0).count == 2 * count)
+    #expect(registry.handle(.planned(downloads: all, generation: 1), at: 0).count == 2 * count)
     // An operation that looked at all of them would make 500 million looks of this.
     for number in 0..<5000 {
       let caller = DownloadRegistry.Caller.app(connection: Int64(number % 10), isActive: true)

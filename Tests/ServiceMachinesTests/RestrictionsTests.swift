@@ -88,6 +88,40 @@ import Testing
     #expect(Self.code(restrictions.handle(.requested(planned("m", size: 1 << 20), isManifest: true), at: 0)) == nil)
   }
 
+  @Test(
+    "Once a manifest is here, only what it used is missing from the essential allowance [B61, B62]"
+  )
+  func manifestHasSettled() throws {
+    var restrictions = Self.restrictions(essential: 300 << 10)
+    #expect(restrictions.essentialRemaining == 0, "it may need all of it")
+    func tell(_ event: Restrictions.Event) throws -> [Restrictions.Effect] {
+      try restrictions.handleAsTwins(event, now: .start)
+    }
+    _ = try tell(.requested(planned("m", size: nil), isManifest: true))
+    #expect(try tell(.received(uniqueIdentifier: "u-m", bytes: 300)).isEmpty)
+    #expect(try tell(.ended(uniqueIdentifier: "u-m", charged: 400)).isEmpty)
+    #expect(restrictions.essentialRemaining == 0, "it is on its way")
+    let budget = Restrictions.Effect.setBudget(.essential, allowed: (300 << 10) + (1 << 20) - 400)
+    #expect(try tell(.settled(uniqueIdentifier: "u-m")) == [budget])
+    #expect(restrictions.essentialRemaining == (300 << 10) - 400 && restrictions.used(.essential) == 400)
+    for name in ["a", "b", "c"] {
+      #expect(
+        try tell(.requested(planned(name, essential: true, size: 100_000), isManifest: false))
+          == [.admit(uniqueIdentifier: "u-\(name)", budget: .essential)])
+    }
+    #expect(
+      Self.code(try tell(.requested(planned("d", essential: true, size: 100_000), isManifest: false))) == 112)
+    #expect(try tell(.restarted).contains(budget))
+    // The next one has its part again, whatever is left.
+    #expect(
+      try tell(.requested(planned("n", size: nil), isManifest: true)) == [
+        .admit(uniqueIdentifier: "u-n", budget: .essential), .setBudget(.essential, allowed: 300 << 10),
+      ])
+    #expect(try tell(.settled(uniqueIdentifier: "u-n")) == [budget])
+    _ = try tell(.launched)
+    #expect(restrictions.essentialRemaining == nil)
+  }
+
   @Test("A manifest that is larger than its part, and than what else is left, fails with 204 there [B62]")
   func largeManifest() {
     for (essential, most) in [(Int64(0), Int64(1 << 20)), (3 << 20, 3 << 20)] {

@@ -82,6 +82,29 @@ import Testing
     #expect(Self.runs(planner.handle(.requested(Self.request(token: 3)), at: 4)).count == 1)
   }
 
+  @Test("A simulated event runs though what waited for its reset has used that up already [B26]")
+  func simulatedAfterReset() throws {
+    var settings = ServiceSettings()
+    settings.apps["a"] = .init(dailyRuntime: .seconds(1))
+    var planner = Self.planner()
+    _ = planner.handle(.settingsChanged(settings), at: 0)
+    func use(_ run: Int64) { _ = planner.handle(.ended(run: run, runtime: .milliseconds(20), end: .returned), at: 1) }
+    _ = planner.handle(.requested(Self.request()), at: 1)
+    use(1)
+    let callbacks = WakeRequest(app: "a", token: 0, reason: .callbacks)
+    #expect(Self.refusal(planner.handle(.requested(callbacks), at: 2))?.reason == .runtimeSpent)
+    #expect(planner.handle(.runtimeReset(app: "a"), at: 3).contains(.reconsider(app: "a")))
+    #expect(Self.runs(planner.handle(.requested(callbacks), at: 3)) == [2])
+    // While that goes on and after it: the operator waits for this one.
+    let simulated = WakeRequest(app: "a", token: 2, reason: .content(.periodic), isSimulated: true)
+    #expect(planner.handle(.requested(simulated), at: 3).isEmpty)
+    let effects = planner.handle(.ended(run: 2, runtime: .milliseconds(20), end: .returned), at: 4)
+    let granted = effects.compactMap { if case .wake(let grant) = $0 { grant.runtime } else { nil } }
+    #expect(granted == [.seconds(1)], "\(effects)")
+    use(3)
+    #expect(Self.refusal(planner.handle(.requested(Self.request(token: 3)), at: 5))?.reason == .runtimeSpent)
+  }
+
   @Test("A much-used app has more runtime than a little-used one [B22]")
   func adaptive() {
     var planner = Self.planner(["much", "some", "never"])

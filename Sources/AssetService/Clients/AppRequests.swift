@@ -1,6 +1,7 @@
 internal import AppBundles
 internal import AssetModel
 internal import Basics
+internal import Downloads
 internal import Foundation
 internal import ServiceMachines
 internal import ServiceProtocol
@@ -47,16 +48,10 @@ final class AppRequests {
       answer(.success(.done))
     case .currentDownloads: answer(.success(.downloads(downloads.current(of: app))))
     case .schedule(let value):
-      do {
-        schedule(try renewed(value, of: app), of: app, id, request) {
-          .schedule(call: $0, download: $1, caller: caller)
-        }
-      } catch {
-        answer(.failure(.framework(102, "\(error)")))
-      }
+      schedule(value, isNew: true, of: app, id, request) { .schedule(call: $0, download: $1, caller: caller) }
     case .startForeground(let value):
       let state = DownloadRegistry.State(rawValue: value.state) ?? .created
-      schedule(value, of: app, id, request) {
+      schedule(value, isNew: state == .created, of: app, id, request) {
         .startForeground(call: $0, download: $1, state: state, caller: caller)
       }
     case .cancel(let identifier, let unique):
@@ -93,25 +88,40 @@ final class AppRequests {
     return value
   }
 
-  /// Checked as what an extension hands over is; the machines have the last word.
+  /// Checked as what an extension hands over is; the machines have the last word. `isNew`: it isn't meant to be there already.
   private func schedule(
-    _ value: DownloadValue, of app: String, _ id: ConnectionID, _ request: UInt64,
+    _ asked: DownloadValue, isNew: Bool, of app: String, _ id: ConnectionID, _ request: UInt64,
     _ event: (UInt64, PlannedDownload) -> AppEvent
   ) {
+    var value = asked
+    do { if isNew { value = try renewed(asked, of: app) } } catch {
+      return clients.answer(id, request, .failure(.framework(102, "\(error)")))
+    }
     if let known = downloads[app]?[value.uniqueIdentifier], known.entry != nil {
       return decider.process(.app(app, event(calls.begin(id, request), known.value.planned)))
+    }
+    if value.isManifest {
+      let name = Printable.text(value.identifier)
+      return clients.answer(
+        id, request,
+        .failure(
+          isNew
+            ? .framework(102, "\(name) is the service's own: it is fetched before each content request")
+            : .framework(101, "\(name) isn't on its way, or is complete")))
     }
     let rules = DownloadRules(
       applicationGroups: Set(decider.description(of: app)?.appGroups ?? []), request: nil,
       allowsPlainHTTPToLoopback: isDevelopment)
-    var value = value
     if let rejection = rules.rejectionReason(for: Download(value)) {
       return clients.answer(id, request, .failure(ServiceFailure(rejection)))
     }
     value.applicationGroupIdentifier = downloads.shared.names.shared(value.applicationGroupIdentifier)
     if UUID(uuidString: value.uniqueIdentifier) == nil { value.uniqueIdentifier = UniqueIdentifier.random() }
     downloads.insert(value, of: app)
-    decider.process(.app(app, event(calls.begin(id, request), value.planned)))
+    // Who doesn't know the name that it has from now on could neither cancel nor promote it. A client of before there was such an
+    // answer takes any for `done`.
+    let success: Reply = value.uniqueIdentifier == asked.uniqueIdentifier ? .done : .downloads([value])
+    decider.process(.app(app, event(calls.begin(id, request, success: success), value.planned)))
     downloads.removeUnlessPlanned(value.uniqueIdentifier, of: app)
   }
 
@@ -123,6 +133,12 @@ final class AppRequests {
     downloads.insert(value, of: app)
     let status = await answer(of: app) { call in
       .schedule(call: call, download: value.planned, caller: .extension(run: run, isAnswering: false))
+    }
+    if decider.core.apps[app]?.pace.start(of: value.uniqueIdentifier) != nil {
+      downloads.change(app, value.uniqueIdentifier) {
+        $0.waiting = TransferWait(
+          Explanation(.retrying, remedy: "what failed each time has to be mended"))
+      }
     }
     downloads.removeUnlessPlanned(value.uniqueIdentifier, of: app)
     return status

@@ -8,7 +8,8 @@ internal import ServiceProtocol
 /// operators.
 final class OpenCalls {
   private enum Caller {
-    case client(ConnectionID, request: UInt64)
+    /// `success`: what it gets unless the call is refused.
+    case client(ConnectionID, request: UInt64, success: Reply)
     case waiter(CheckedContinuation<Int32, Never>)
   }
 
@@ -26,9 +27,9 @@ final class OpenCalls {
     return lastCall
   }
 
-  func begin(_ connection: ConnectionID, _ request: UInt64) -> UInt64 {
+  func begin(_ connection: ConnectionID, _ request: UInt64, success: Reply = .done) -> UInt64 {
     let call = newCall()
-    callers[call] = .client(connection, request: request)
+    callers[call] = .client(connection, request: request, success: success)
     return call
   }
 
@@ -45,14 +46,14 @@ final class OpenCalls {
   /// The connection is gone, and so are its pending calls.
   func drop(_ connection: ConnectionID) {
     callers = callers.filter { _, caller in
-      if case .client(connection, _) = caller { false } else { true }
+      if case .client(connection, _, _) = caller { false } else { true }
     }
     claims = claims.filter { $0.key.holder != .connection(connection.number) }
   }
 
   /// No machine answers the pending calls of a connection any more.
   func refuse(_ connection: ConnectionID, _ failure: ServiceFailure) {
-    for case (let call, .client(connection, let request)) in callers {
+    for case (let call, .client(connection, let request, _)) in callers {
       callers[call] = nil
       clients.answer(connection, request, .failure(failure))
     }
@@ -65,8 +66,8 @@ final class OpenCalls {
       case .success: continuation.resume(returning: 0)
       case .failure(let failure): continuation.resume(returning: Int32(failure.code))
       }
-    case .client(let connection, let request):
-      clients.answer(connection, request, result.map { _ in .done }.mapError { ServiceFailure($0) })
+    case .client(let connection, let request, let success):
+      clients.answer(connection, request, result.map { _ in success }.mapError { ServiceFailure($0) })
     case nil: break
     }
   }

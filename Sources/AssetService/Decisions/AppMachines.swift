@@ -19,6 +19,8 @@ struct AppMachines: Sendable, Equatable {
   var control: ExclusiveControl
   var restrictions: Restrictions
   var progress: InstallProgress
+  /// Of this service alone: the next one begins anew.
+  var pace = RetryPace()
   /// Unique identifier of the manifest's download, by generation.
   var manifests: [Int: String] = [:]
   /// Downloads that are charged to an allowance.

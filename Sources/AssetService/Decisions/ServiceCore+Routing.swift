@@ -59,7 +59,10 @@ extension ServiceCore {
   private mutating func routeEffects(of app: String, _ now: Instant) {
     var effects: [Effect] = []
     change(app) { swap(&effects, &$0.effects) }
-    for effect in effects { route(effect, of: app) }
+    for effect in effects {
+      if case .registry(let effect) = effect, isHeldBack(effect, of: app, now) { continue }
+      route(effect, of: app)
+    }
   }
 
   enum Effect: Sendable, Equatable {
@@ -144,7 +147,7 @@ extension ServiceCore {
         if machines.lifecycle.gate.isClosed { machines.gated.formUnion(downloads.map(\.uniqueIdentifier)) }
       }
       tell(app, .progress(.planned(downloads.filter { $0.isEssential && request.permitsEssential })))
-      tell(app, .registry(.planned(downloads: downloads, generation: generation, isManifest: false)))
+      tell(app, .registry(.planned(downloads: downloads, generation: generation)))
     case .reportRejected(let downloads): act(.reportRejected(app: app, downloads: downloads))
     case .reportManifestFailure(let generation, let failure):
       guard let download = apps[app]?.manifests[generation] else { return }
@@ -214,14 +217,15 @@ extension ServiceCore {
     let installation = apps[app]?.facts.installation ?? ""
     let name = DerivedIdentifier.make("\(app)\u{0}\(installation)\u{0}\(version)\u{0}\(generation)\u{0}manifest")
     // A user waits for it at the gate, or an operator for the end of a simulation: no metered line holds it.
-    let isAwaited =
-      apps[app].map { $0.lifecycle.gate.isClosed || $0.lifecycle.active?.isSimulated == true } ?? false
+    let isGateClosed = apps[app]?.lifecycle.gate.isClosed ?? false
+    let isAwaited = isGateClosed || apps[app]?.lifecycle.active?.isSimulated == true
+    // Part of an installation only where there is one.
     let download = PlannedDownload(
-      uniqueIdentifier: name, identifier: "\(app).manifest", isEssential: isAwaited, priority: 100,
+      uniqueIdentifier: name, identifier: "\(app).manifest", isEssential: isGateClosed, priority: 100,
       host: apps[app]?.facts.manifestHost ?? "")
     change(app) { $0.manifests[generation] = name }
     guard admitted(app, download, isManifest: true) else { return }
-    tell(app, .registry(.planned(downloads: [download], generation: generation, isManifest: true)))
+    tell(app, .registry(.plannedManifest(download, generation: generation, isAwaited: isAwaited)))
   }
 
   private mutating func discardManifests(_ app: String, upTo generation: Int) {
@@ -293,10 +297,8 @@ extension ServiceCore {
 
   // MARK: Routing and delivery
 
-  /// How far a download is. No delegate hears of the manifest before it fails: it is the service's own, and nobody is called with
-  /// its file, so that it would never end for them.
+  /// How far a download is, the manifest among them (B33). Nobody is called with the file of that, which is the service's own.
   mutating func moved(_ app: String, _ unique: String, _ kind: EventRouter.Kind) {
-    guard !isManifest(unique, of: app) else { return }
     occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: kind))
   }
 

@@ -120,6 +120,7 @@ struct ServiceCore: Sendable, Equatable {
     for effect in apps[app]?.lifecycle.handle(.tick, now: now) ?? [] { route(.lifecycle(effect), of: app) }
     for effect in apps[app]?.router.handle(.tick, now: now) ?? [] { route(.router(effect), of: app) }
     for effect in apps[app]?.control.handle(.tick, now: now) ?? [] { route(.control(effect), of: app) }
+    pace(app, .tick, now)
   }
 
   private mutating func placed(
@@ -168,6 +169,7 @@ struct ServiceCore: Sendable, Equatable {
       consider(machines.lifecycle.nextDeadline)
       consider(machines.router.nextDeadline)
       consider(machines.control.nextDeadline)
+      consider(machines.pace.nextDeadline)
     }
     return next
   }

@@ -97,9 +97,10 @@ final class AccessRenewal {
   func resume(_ app: String, _ unique: String) async {
     guard let download = downloads[app]?[unique], let entry = download.entry, !entry.isCancelling else { return }
     do {
-      let result = try await transfers.add([request(app, download.value, entry)])[0]
+      let specification = request(app, download.value, entry)
+      let result = try await transfers.add([specification])[0]
       if let id = result.present, entry.isPaused { transfers.engine.pause(id) }
-      decider.process(.app(app, .registry(result.event(unique))))
+      decider.process(.app(app, .registry(result.event(specification))))
     } catch is EngineClosed {
       // The service stops: the next one finds it.
     } catch {

@@ -84,4 +84,6 @@ struct TransferFacts: Sendable, Equatable {
   var total: Int64?
   var bytesPerSecond: Double?
   var waiting: TransferWait?
+  /// Its owner answered a challenge with a cancellation.
+  var isChallengeCancelled = false
 }

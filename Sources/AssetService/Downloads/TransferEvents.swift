@@ -168,10 +168,14 @@ final class TransferEvents {
       decider.process(.app(app, .received(download: unique, bytes: size, added: 0, total: size)))
       settlement = .finished(size: size)
     case .failed(let failure):
-      if freshAnswers.asks(app, unique, record, failure) { return }
+      let isChallengeCancelled = downloads[app]?[unique]?.transfer.isChallengeCancelled == true
+      if !isChallengeCancelled, freshAnswers.asks(app, unique, record, failure) { return }
       // Who schedules it again gets another download, which doesn't go on from what is there.
       if record.leftover != nil { transfers.engine.cancel(record.id) }
-      settlement = .failed(Failure(failure.keepingNothing, isRestricted: record.specification.allowedDomains != nil))
+      settlement = .failed(
+        Failure(
+          failure.keepingNothing, isRestricted: record.specification.allowedDomains != nil,
+          isChallengeCancelled: isChallengeCancelled))
       if downloads[app]?[unique]?.value.isManifest == true { freshAnswers.giveUp(of: app) }
     case .cancelled: settlement = .cancelled
     case .open, .paused, .verified: return

@@ -79,7 +79,7 @@ final class TransferOrders {
       var events: [CoreEvent] = []
       for (specification, result) in zip(specifications, results) {
         if let id = result.present, paused.contains(specification.identifier) { transfers.engine.pause(id) }
-        events.append(.app(specification.app, .registry(result.event(specification.identifier))))
+        events.append(.app(specification.app, .registry(result.event(specification))))
       }
       decider.process(events)
     } catch is EngineClosed {
@@ -120,13 +120,20 @@ final class TransferOrders {
 }
 
 extension AddResult {
-  /// What it means for the download of that name.
-  func event(_ unique: String) -> DownloadRegistry.Event {
+  /// What it means for the download.
+  func event(_ specification: DownloadSpecification) -> DownloadRegistry.Event {
+    let unique = specification.identifier
     let failure: Failure
     switch self {
     case .added, .alreadyScheduled, .conflict: return .engineAdded(uniqueIdentifier: unique)
     case .tooMany(let limit): failure = .framework(102, "the app has \(limit) downloads already")
-    case .allowance(let missing): failure = .framework(112, "its allowance lacks \(missing) bytes")
+    case .allowance(let missing):
+      // It was let in when it was scheduled: by now the transfers of others have used what was left (B63).
+      let budget = Restrictions.Budget.allCases.first {
+        TransferPlan.name(of: $0, specification.app) == specification.budget
+      }
+      failure = .framework(
+        203, "\(budget?.key ?? "its allowance") lacks \(missing) bytes for it before the first launch")
     case .invalid(let why): failure = .framework(102, why)
     }
     return .engineSettled(uniqueIdentifier: unique, settlement: .failed(failure))

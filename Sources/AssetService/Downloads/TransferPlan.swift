@@ -93,9 +93,11 @@ extension Failure {
   ///
   /// - Parameter isRestricted: The download kept to `BADownloadDomainAllowList`. What that doesn't decide is a matter of secure
   ///   transport (-1022): a redirect to plain http, or to an address that isn't public.
-  init(_ failure: TransferFailure, isRestricted: Bool) {
+  ///   `isChallengeCancelled`: the app or its extension cancelled the challenge that it failed for; URLSession has -999 for that.
+  init(_ failure: TransferFailure, isRestricted: Bool, isChallengeCancelled: Bool = false) {
     let code =
       switch failure.reason {
+      case .challenge where isChallengeCancelled, .trust where isChallengeCancelled: Self.cancelled.code
       case .offline: -1009
       case .noProgress: Self.lastError(failure)
       case .sizeMismatch, .digestMismatch, .hostileResponse, .refused: -1011

@@ -9,6 +9,7 @@ final class PendingChallenges {
   private let downloads: DownloadTable
   private var answers: [Int64: CheckedContinuation<ChallengeAnswer, Never>] = [:]
   private var values: [Int64: ChallengeValue] = [:]
+  private var keys: [Int64: Transfers.Key] = [:]
 
   init(decider: Decider, downloads: DownloadTable) {
     self.decider = decider
@@ -25,7 +26,8 @@ final class PendingChallenges {
     }
     let number = decider.newOccurrence()
     values[number] = value
-    defer { values[number] = nil }
+    keys[number] = Transfers.Key(app: challenge.app, download: challenge.identifier)
+    defer { (values[number], keys[number]) = (nil, nil) }
     return await withCheckedContinuation { continuation in
       answers[number] = continuation
       decider.process(.app(challenge.app, .challenged(download: challenge.identifier, number: number)))
@@ -33,7 +35,11 @@ final class PendingChallenges {
   }
 
   func take(_ answer: ChallengeAnswer, to number: Int64) {
-    answers.removeValue(forKey: number)?.resume(returning: answer)
+    guard let continuation = answers.removeValue(forKey: number) else { return }
+    if answer == .cancel, let key = keys[number] {
+      downloads.change(key.app, key.download) { $0.isChallengeCancelled = true }
+    }
+    continuation.resume(returning: answer)
   }
 }
 

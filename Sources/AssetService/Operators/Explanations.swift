@@ -38,6 +38,13 @@ final class Explanations {
         message: "three recipients in a row ended while they were told of its file, which is kept until space is short",
         remedy: "outrider runs \(app) shows how the extension ended; mend it, and have it schedule the download again")
     }
+    if let start = decider.core.apps[app]?.pace.start(of: unique) {
+      return ExplanationSummary(
+        kind: "download", subject: subject, code: Explanation.Code.retrying.rawValue, data: [:],
+        message: "its extension has scheduled it again each time that it failed; it waits for another attempt",
+        until: Timestamp.text(wall: decider.clock.wall(of: start)),
+        remedy: "outrider runs \(app) and outrider log \(app) show how it failed; mend that")
+    }
     let explanation: Explanation?
     do { explanation = try await transfers.explain(.init(app: app, download: unique)) } catch { throw error.failure }
     guard let explanation else {

@@ -31,7 +31,8 @@ enum Summaries {
         allowance: allowance(restrictions.limits.allowance, restrictions.remaining),
         essentialAllowance: allowance(restrictions.limits.essentialAllowance, restrictions.essentialRemaining)),
       runtime: .init(
-        usedSeconds: record?.runtime.used.inSeconds ?? 0,
+        // Without what a run that goes on has reserved: most of it is given back.
+        usedSeconds: record?.runtime.charged.inSeconds ?? 0,
         budgetSeconds: planner.dailyRuntime(of: identifier, now: clock.now).inSeconds,
         renewsAt: time(record?.runtime.renewsAt)),
       nextPeriodicWake: time(record?.nextPeriodic),

@@ -40,6 +40,18 @@ final class KnownDownloads: Sendable {
     }
   }
 
+  /// The service has scheduled the download under another name. This process may have missed how it ended under the one before.
+  func rename(_ download: BADownload, to name: String) {
+    table.withLock { table in
+      let before = download.serviceIdentifier
+      guard before != name else { return }
+      table.entries[before] = nil
+      // An event may have overtaken the reply, and has made an object of its own.
+      download.rename(to: name, in: table.entries[name]?.download?.ownState ?? .waiting)
+      table.add(download)
+    }
+  }
+
   /// The object for a download, in the state that the service says, or in `state` where the event itself says it.
   func object(for value: DownloadValue, state: BADownload.State? = nil) -> BADownload {
     let state = state ?? BADownload.State(rawValue: value.state) ?? .created

@@ -22,7 +22,8 @@ extension ServiceLink {
   }
 
   func startForeground(_ download: BADownload) throws {
-    try check(download)
+    // The service knows how urgent its own download is: it isn't for who promotes all that is there to know.
+    if !(download is ManifestDownload) { try check(download) }
     let identifier = download.record.identifier
     guard isActive else { throw FrameworkError.foregroundFromInactiveProcess(identifier) }
     let operation = "Starting the download '\(identifier)' in the foreground"
@@ -43,7 +44,10 @@ extension ServiceLink {
   /// Known before the service is asked: its first event may overtake its reply.
   private func add(_ download: BADownload, by request: ClientRequest, _ operation: String) throws {
     downloads.remember(download)
-    _ = try ask(request, for: operation)
+    let reply = try ask(request, for: operation)
+    if case .downloads(let values) = reply, let name = values.first?.uniqueIdentifier, !name.isEmpty {
+      downloads.rename(download, to: name)
+    }
     // It may have failed by now: then it stays so.
     download.moveOn(from: [.created], to: .waiting)
   }

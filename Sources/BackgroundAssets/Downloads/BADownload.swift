@@ -11,11 +11,12 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
   private(set) final var record: DownloadRecord
   private let currentState: Mutex<State>
   /// The service's name for it since it was scheduled again.
-  private let renewedIdentifier = Mutex<String?>(nil)
+  private let renewedIdentifier: Mutex<String?>
 
   init(record: DownloadRecord, state: State) {
     self.record = record
     self.currentState = Mutex(state)
+    renewedIdentifier = Mutex(nil)
     super.init()
   }
 
@@ -72,9 +73,18 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
     return ended
   }
 
+  /// The service has scheduled it under another name.
+  final func rename(to name: String, in state: State) {
+    renewedIdentifier.withLock { $0 = name }
+    move(to: state)
+  }
+
   // MARK: Copying and equality
 
-  open func copy(with zone: NSZone? = nil) -> Any { Self(coder: RecordCoder(record: record, state: ownState)) ?? self }
+  open func copy(with zone: NSZone? = nil) -> Any {
+    let renewed = renewedIdentifier.withLock { $0 }
+    return Self(coder: RecordCoder(record: record, state: ownState, renewedIdentifier: renewed)) ?? self
+  }
 
   override open func isEqual(_ object: Any?) -> Bool {
     (object as? BADownload)?.record.uniqueIdentifier == record.uniqueIdentifier
@@ -95,6 +105,7 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
     if let coder = coder as? RecordCoder {
       record = coder.record
       currentState = Mutex(coder.state)
+      renewedIdentifier = Mutex(coder.renewedIdentifier)
       super.init()
       return
     }
@@ -104,6 +115,11 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
     else { return nil }
     self.record = record
     self.currentState = Mutex(state)
+    // Only what was scheduled again has one. Foundation takes an archive for damaged that is asked for what it hasn't.
+    let renewed =
+      coder.containsValue(forKey: ArchiveKey.renewedIdentifier)
+      ? coder.decodeObject(of: NSString.self, forKey: ArchiveKey.renewedIdentifier) as String? : nil
+    renewedIdentifier = Mutex(renewed)
     super.init()
   }
 
@@ -112,11 +128,15 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
     guard let data = try? JSONEncoder().encode(record) else { return }
     coder.encode(data as NSData, forKey: ArchiveKey.record)
     coder.encode(ownState.rawValue, forKey: ArchiveKey.state)
+    if let renewed = renewedIdentifier.withLock({ $0 }) {
+      coder.encode(renewed as NSString, forKey: ArchiveKey.renewedIdentifier)
+    }
   }
 
   private enum ArchiveKey {
     static let record = "record"
     static let state = "state"
+    static let renewedIdentifier = "renewedIdentifier"
   }
 }
 
@@ -124,10 +144,12 @@ open class BADownload: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
 final class RecordCoder: NSCoder {
   let record: DownloadRecord
   let state: BADownload.State
+  let renewedIdentifier: String?
 
-  init(record: DownloadRecord, state: BADownload.State) {
+  init(record: DownloadRecord, state: BADownload.State, renewedIdentifier: String? = nil) {
     self.record = record
     self.state = state
+    self.renewedIdentifier = renewedIdentifier
     super.init()
   }
 }

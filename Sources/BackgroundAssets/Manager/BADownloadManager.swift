@@ -174,9 +174,9 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
 
   /// Cancels a scheduled or running download.
   ///
-  /// - Throws: An `NSError` of ``BAErrorDomain``: 101 if the download isn't scheduled, 113 if it isn't known, 56 without a
+  /// - Throws: An `NSError` of ``BAErrorDomain``: 101 if the download isn't scheduled, 103 if it has failed, 113 if it isn't known, 56 without a
   ///   service.
-  /// - Parameter download: What is cancelled, by its identifier.
+  /// - Parameter download: What is cancelled.
   open func cancel(_ download: BADownload) throws {
     let host: Host
     switch side {
@@ -184,7 +184,13 @@ open class BADownloadManager: NSObject, @unchecked Sendable {
     case .plugin(let loader): host = loader
     }
     let identifier = download.record.identifier
-    let status = host.cancel(identifier)
+    // The host goes by the identifier, which another download may have by now.
+    let status: ba_status =
+      switch download.ownState {
+      case .failed: ba_status(BAErrorCode.downloadAlreadyFailed.rawValue)
+      case .finished: BA_DOWNLOAD_NOT_SCHEDULED
+      case .created, .waiting, .downloading: host.cancel(identifier)
+      }
     guard status == BA_OK else {
       throw FrameworkError.answered(
         status, to: "Cancelling the download '\(identifier)'", fallback: .downloadNotScheduled)

@@ -24,6 +24,10 @@ extension DownloadRegistry {
     case .app(_, isActive: false): return refuse(call, 51, "an inactive process can't start a foreground download")
     case .app, .operator: break
     }
+    // The service's own: where a user waits for it, it has its urgency already, and is no fault of who promotes all that is there.
+    if let entry = entries[unique], entry.isManifest, entry.state != .failed, entry.ownUrgency == .essential {
+      return [.accept(call: call, uniqueIdentifier: unique)]
+    }
     if download.isEssential { return refuseEssential(call, download) }
     if let entry = entries[unique], state != .created || entry.state != .failed {
       if entry.state == .failed { return refuse(call, 103, failedText(entry)) }

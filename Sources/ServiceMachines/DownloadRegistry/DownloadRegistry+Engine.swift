@@ -15,7 +15,9 @@ extension DownloadRegistry {
   }
 
   /// B51: what is essential has its urgency from the start.
-  mutating func plan(_ download: PlannedDownload, _ generation: Int, isManifest: Bool) -> [Effect] {
+  mutating func plan(
+    _ download: PlannedDownload, _ urgency: Urgency, _ generation: Int, isManifest: Bool
+  ) -> [Effect] {
     if let failure = rejection(of: download, isManifest: isManifest) {
       // The same again, because the service died before it was confirmed.
       if let entry = entries[download.uniqueIdentifier], entry.generation == generation { return [] }
@@ -24,8 +26,7 @@ extension DownloadRegistry {
       return [.reject(uniqueIdentifier: download.uniqueIdentifier, rejected)]
     }
     return add(
-      download, download.isEssential ? .essential : .background, isManifest ? .service : .extension,
-      generation: generation
+      download, urgency, isManifest ? .service : .extension, generation: generation
     ) { $0.isManifest = isManifest }
   }
 

@@ -56,8 +56,10 @@ package struct DownloadRegistry: Sendable, Equatable, Codable {
     case .cancel(let call, let identifier, let unique, let state, _): return cancel(call, identifier, unique, state)
     case .pause(let call, let unique): return setPaused(call, unique, true)
     case .resume(let call, let unique): return setPaused(call, unique, false)
-    case .planned(let downloads, let generation, let isManifest):
-      return downloads.flatMap { plan($0, generation, isManifest: isManifest) }
+    case .planned(let downloads, let generation):
+      return downloads.flatMap { plan($0, $0.isEssential ? .essential : .background, generation, isManifest: false) }
+    case .plannedManifest(let manifest, let generation, let isAwaited):
+      return plan(manifest, isAwaited ? .essential : .background, generation, isManifest: true)
     case .refused(let manifest, let generation): return refuse(manifest, generation)
     case .pauseGeneration(let generation): return setPaused(generation: generation, true)
     case .resumeGeneration(let generation): return setPaused(generation: generation, false)
@@ -119,7 +121,7 @@ package struct DownloadRegistry: Sendable, Equatable, Codable {
 
   func store(_ unique: String) -> [Effect] { entries[unique].map { [.store($0)] } ?? [] }
 
-  func isPaused(_ entry: Entry) -> Bool {
+  package func isPaused(_ entry: Entry) -> Bool {
     entry.isPaused || (entry.generation.map { pausedGenerations.contains($0) } ?? false)
   }
 }

@@ -116,8 +116,10 @@ extension DownloadRegistry {
     case cancel(call: UInt64, identifier: String, uniqueIdentifier: String, state: State, caller: Caller)
     case pause(call: UInt64, uniqueIdentifier: String)
     case resume(call: UInt64, uniqueIdentifier: String)
-    /// What an extension answered, and the manifest.
-    case planned(downloads: [PlannedDownload], generation: Int, isManifest: Bool)
+    /// What an extension answered.
+    case planned(downloads: [PlannedDownload], generation: Int)
+    /// The service's own. `isAwaited`: a user or an operator waits for it.
+    case plannedManifest(PlannedDownload, generation: Int, isAwaited: Bool)
     /// The manifest may not even be asked for: it is kept as one that failed, for those who are told of it.
     case refused(manifest: PlannedDownload, generation: Int)
     case pauseGeneration(Int)

@@ -34,7 +34,12 @@ package struct Restrictions: Sendable, Equatable, Codable {
     case setBudget(Budget, allowed: Int64?)
   }
 
-  package enum Budget: String, Sendable, Codable, CaseIterable { case essential, other }
+  package enum Budget: String, Sendable, Codable, CaseIterable {
+    case essential, other
+
+    /// The key of the property list that says how large it is.
+    package var key: String { self == .essential ? "BAEssentialDownloadAllowance" : "BADownloadAllowance" }
+  }
 
   /// `BAInitialDownloadRestrictions`, and bytes as in 3.1.
   package struct Limits: Sendable, Equatable, Codable {
@@ -50,7 +55,7 @@ package struct Restrictions: Sendable, Equatable, Codable {
     }
   }
 
-  /// As much is always left for the manifest, and never for anything else (B62).
+  /// As much is always left for a manifest, and before one is here for nothing else (B62).
   package static let manifestPart: Int64 = 1 << 20
 
   struct Reservation: Sendable, Equatable, Codable {
@@ -66,6 +71,9 @@ package struct Restrictions: Sendable, Equatable, Codable {
     var reserved: Int64 = 0
     var manifestCharged: Int64 = 0
     var manifestReserved: Int64 = 0
+
+    /// A manifest is here, and none is on its way.
+    var hasManifest: Bool { manifestCharged > 0 && manifestReserved == 0 }
   }
 
   package private(set) var limits: Limits
@@ -90,6 +98,17 @@ package struct Restrictions: Sendable, Equatable, Codable {
   }
 
   package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
+    let before = essentialBudget
+    let effects = take(event)
+    // Said after what it follows from; `budgets` says it in any case.
+    guard isActive, essentialBudget != before, !effects.contains(.setBudget(.essential, allowed: essentialBudget))
+    else {
+      return effects
+    }
+    return effects + [.setBudget(.essential, allowed: essentialBudget)]
+  }
+
+  private mutating func take(_ event: Event) -> [Effect] {
     switch event {
     case .requested(let download, let isManifest): return requested(download, isManifest: isManifest)
     case .received(let unique, let bytes): return received(unique, max(0, bytes))
@@ -118,9 +137,16 @@ package struct Restrictions: Sendable, Equatable, Codable {
   /// What the journal is told. It keeps 1 MiB of every budget for a manifest, and no manifest is charged to `other`.
   private var budgets: [Effect] {
     [
-      .setBudget(.essential, allowed: limits.essentialAllowance),
+      .setBudget(.essential, allowed: essentialBudget),
       .setBudget(.other, allowed: Nanoseconds.sum(limits.allowance, Self.manifestPart)),
     ]
+  }
+
+  /// With what the journal keeps for a manifest on top, where that is here and didn't need all of it.
+  private var essentialBudget: Int64 {
+    guard essential.hasManifest else { return limits.essentialAllowance }
+    let unused = max(0, Self.manifestPart - essential.manifestCharged)
+    return max(0, Nanoseconds.sum(limits.essentialAllowance, unused))
   }
 
   private mutating func requested(_ download: PlannedDownload, isManifest: Bool) -> [Effect] {
@@ -152,10 +178,9 @@ package struct Restrictions: Sendable, Equatable, Codable {
     }
     let left = available(budget, isManifest: isManifest)
     guard let size = download.size ?? (isManifest ? Self.manifestPart : nil), size > left else { return nil }
-    let key = budget == .essential ? "BAEssentialDownloadAllowance" : "BADownloadAllowance"
     return .framework(
       isManifest ? 203 : 112,
-      "\(name) has \(size) bytes and \(key) has \(left) left: \(size - left) too many before the first launch")
+      "\(name) has \(size) bytes and \(budget.key) has \(left) left: \(size - left) too many before the first launch")
   }
 
   /// What a download was charged with before the service began anew: its progress goes on from there.
@@ -179,22 +204,23 @@ package struct Restrictions: Sendable, Equatable, Codable {
     return [
       .fail(
         uniqueIdentifier: unique,
-        failure: .framework(204, "the transfer went beyond the allowance by \(more - left) bytes"))
+        failure: .framework(204, "the transfer went beyond \(reservation.budget.key) by \(more - left) bytes"))
     ]
   }
 
   /// As the journal's budgets count.
   private func available(_ budget: Budget, isManifest: Bool, isBeyondItsPart: Bool = false) -> Int64 {
     let use = self[budget]
-    let allowed =
-      budget == .essential ? limits.essentialAllowance : Nanoseconds.sum(limits.allowance, Self.manifestPart)
+    let allowed = budget == .essential ? limits.essentialAllowance : limits.allowance
     let left = max(0, allowed - min(allowed, Nanoseconds.sum(use.charged, use.reserved)))
     let manifest = Nanoseconds.sum(use.manifestCharged, use.manifestReserved)
     if isManifest {
       let part = isBeyondItsPart ? 0 : max(0, Self.manifestPart - use.manifestReserved)
       return max(part, left - min(left, manifest))
     }
-    return max(0, left - min(left, max(min(allowed, Self.manifestPart), manifest)))
+    // Before a manifest is here nobody knows how large it is.
+    let kept = budget == .essential && !use.hasManifest ? min(allowed, Self.manifestPart) : 0
+    return max(0, left - min(left, max(kept, manifest)))
   }
 
   private subscript(budget: Budget) -> Use {

@@ -42,6 +42,9 @@ extension WakePlanner {
         continue
       }
       lastRun += 1
+      if request.isSimulated, runtimeLeft(request.app, now) < Self.minRuntime {
+        apps[request.app]?.runtime.charged = .zero
+      }
       let granted = min(Self.slice, runtimeLeft(request.app, now))
       runs.append(Run(number: lastRun, request: request, granted: granted, since: now))
       apps[request.app]?.runtime.reserve(granted, now)

@@ -96,9 +96,9 @@ package struct WakePlanner: Sendable, Equatable, Codable {
     return record.dailyRuntime(settings.dailyRuntime, now: now)
   }
 
-  func runtimeLeft(_ app: String, _ now: Instant) -> Duration {
+  func runtimeLeft(_ app: String, _ now: Instant, isReset: Bool = false) -> Duration {
     guard let record = apps[app] else { return .zero }
-    return max(.zero, dailyRuntime(of: app, now: now) - record.runtime.used)
+    return max(.zero, dailyRuntime(of: app, now: now) - (isReset ? .zero : record.runtime.used))
   }
 
   /// Why the app's extension can't run for `request` now; nil: it can.
@@ -113,7 +113,8 @@ package struct WakePlanner: Sendable, Equatable, Codable {
     if request.reason == .callbacks, let until = record.hostFailedUntil, until > now {
       return WakeRefusal(reason: .hostFailed, until: until)
     }
-    if runtimeLeft(request.app, now) < Self.minRuntime {
+    // What a simulated one has reset may be used up again before its turn, or be reserved for what goes on (B26).
+    if runtimeLeft(request.app, now, isReset: request.isSimulated) < Self.minRuntime {
       return WakeRefusal(reason: .runtimeSpent, until: record.runtime.renewsAt)
     }
     if request.reason == .content(.periodic), record.running > 0, !request.isSimulated {

@@ -15,7 +15,7 @@ struct SettingsCommand: AsyncParsableCommand {
       system's changes; extensions are asked anew when it does.
 
       KEYS
-        isBackgroundActivityAllowed   extensions may run
+        isBackgroundActivityAllowed   extensions may run, downloads be scheduled
         isContentBeforeLaunchAllowed  also before their app was launched
         isLowPower                    nothing runs in the background
         isMetered                     background downloads wait

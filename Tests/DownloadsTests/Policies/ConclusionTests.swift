@@ -36,7 +36,7 @@ import Testing
     let (paused, pausedRecord) = Self.conclude(.pause)
     #expect(paused == .retire(Retirement(.paused)) && pausedRecord.state == .paused)
     let (yielded, yieldedRecord) = Self.conclude(.yield)
-    #expect(yielded == .retire(Retirement(.queued(reportsBlock: false))) && yieldedRecord == Self.record())
+    #expect(yielded == .retire(Retirement(.queued(reportsBlock: true))) && yieldedRecord == Self.record())
     let (cancelled, cancelledRecord) = Self.conclude(.cancel)
     #expect(cancelled == .retire(Retirement(.cancelled, removing: .everything)) && cancelledRecord.state == .cancelled)
   }

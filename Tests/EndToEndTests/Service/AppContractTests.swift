@@ -71,6 +71,25 @@ import Testing
     try await world.wait("it is settled") { try await world.downloads().allSatisfy { $0.identifier != "again" } }
   }
 
+  @Test(
+    "without a delegate, what is scheduled again is cancelled and promoted by the same object (B37, B44, X7)"
+  )
+  func twice() async throws {
+    var never = Reply()
+    never.timing.beforeStatus = .seconds(3600)
+    let world = try Self.world { [never] in
+      $0.handler = { request, nth in request.path == "/twice" && nth > 1 ? never : nil }
+    }
+    world.origin.set("/twice", Resource(.pseudoRandom(seed: 3, count: 1000)))
+    try await Self.install(world)
+    #expect(
+      try Self.launch(world, "twice") == [
+        "scheduled", "again", "promoted", "copy cancelled", "gone 101", "after that", "promoted too", "cancelled",
+        "gone 101",
+        "archive", "cancelled",
+      ])
+  }
+
   @Test("an app's request keeps its method and body") func post() async throws {
     let world = try Self.world { configuration in
       configuration.handler = { request, _ in
@@ -247,8 +266,9 @@ import Testing
 
       static func main() throws {
         let (scene, base) = (CommandLine.arguments[1], URL(string: CommandLine.arguments[2])!)
-        manager.delegate = delegate
+        if scene != "twice" { manager.delegate = delegate }
         switch scene {
+        case "twice": try twice(base)
         case "misuse": misuse(base)
         case "post": try post(base)
         default: try again(base)
@@ -294,6 +314,40 @@ import Testing
         attempt("inactive") { try manager.startForegroundDownload(make("i", talk)) }
         let foreign = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.foreign")
         print("foreign container", foreign?.path ?? "nil")
+      }
+
+      /// As soon as what was there before is over.
+      static func schedule(_ download: BADownload) throws {
+        while true {
+          do { return try manager.scheduleDownload(download) } catch let error as NSError where error.code == 100 {
+            usleep(20_000)
+          }
+        }
+      }
+
+      static func twice(_ base: URL) throws {
+        let taken = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: group)!.appending(path: "twice")
+        let download = make("twice", base.appending(path: "twice"))
+        let archive = try NSKeyedArchiver.archivedData(withRootObject: download, requiringSecureCoding: true)
+        attempt("scheduled") { try manager.scheduleDownload(download) }
+        while !FileManager.default.fileExists(atPath: taken.path) { usleep(20_000) }
+        attempt("again") { try schedule(download) }
+        attempt("promoted") { try manager.startForegroundDownload(download) }
+        attempt("copy cancelled") { try manager.cancel(download.copy() as! BADownload) }
+        while try manager.fetchCurrentDownloads().contains(where: { $0.identifier == "twice" && $0.state != .failed }) {
+          usleep(20_000)
+        }
+        attempt("gone") { try manager.cancel(download) }
+        attempt("after that") { try schedule(download) }
+        attempt("promoted too") { try manager.startForegroundDownload(download) }
+        attempt("cancelled") { try manager.cancel(download) }
+        while try manager.fetchCurrentDownloads().contains(where: { $0.identifier == "twice" && $0.state != .failed }) {
+          usleep(20_000)
+        }
+        attempt("gone") { try manager.cancel(download) }
+        let read = try NSKeyedUnarchiver.unarchivedObject(ofClass: BAURLDownload.self, from: archive)!
+        attempt("archive") { try schedule(read) }
+        attempt("cancelled") { try manager.cancel(read) }
       }
 
       static func post(_ base: URL) throws {

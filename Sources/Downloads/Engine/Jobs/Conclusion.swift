@@ -42,7 +42,8 @@ enum Conclusion: Equatable {
     case .pause:
       record.state = .paused
       self = .retire(Retirement(.paused))
-    case .yield: self = .retire(Retirement(.queued(reportsBlock: false)))
+    // A neighbour that goes before isn't news; that power or a metered line keeps it from going on is.
+    case .yield: self = .retire(Retirement(.queued(reportsBlock: true)))
     case .cancel:
       record.state = .cancelled
       record.partial = nil
