@@ -211,7 +211,7 @@ import Testing
     try world.start()
     _ = try await world.install(world.bundle(library: Workspace.hostile + "/requests/no_function.so"))
     try await world.waitUntilOpen()
-    let run = try #require(try await world.runs().first { $0.id == number })
+    let run = try #require(try await world.runs().last)
     #expect(run.outcome.kind != "returned", "\(run)")
     #expect(try await world.summary()?.gate.reason.contains("extension") == true)
   }
@@ -436,7 +436,7 @@ import Testing
     #expect(try world.terminate() == 0)
     #expect(!world.log.contains("can't be written down") && !world.log.contains("hostFailed"), "\(world.log)")
     try world.start()
-    let run = try #require(try await world.runs().last)
+    let run = try #require(try await world.runs().first { $0.id == number })
     #expect(run.outcome.kind == "interrupted" && run.outcome.detail.contains("was stopped"), "\(run)")
   }
 
