@@ -72,7 +72,7 @@ static inline void relax(void) {
 #endif
 }
 
-int ol_region_turn(const uint32_t *word, uint32_t before, uint64_t nanoseconds) {
+int ol_region_spin(const uint32_t *word, uint32_t before, uint64_t nanoseconds) {
   /* An answer that comes at once isn't kept waiting by a look at the clock. */
   uint64_t end = 0;
   do {
@@ -85,7 +85,7 @@ int ol_region_turn(const uint32_t *word, uint32_t before, uint64_t nanoseconds) 
   return ol_region_load(word) != before;
 }
 
-int ol_region_turn_until_taken(struct ol_words *words, uint32_t last, uint64_t nanoseconds) {
+int ol_region_spin_until_taken(struct ol_words *words, uint32_t last, uint64_t nanoseconds) {
   uint64_t end = now() + nanoseconds;
   do {
     for (int turns = 0; turns < 16; turns++) {

@@ -22,7 +22,7 @@ struct CallPort {
     case end
   }
 
-  /// However long the host says that turning round pays.
+  /// However long the host says that spinning pays.
   private static let longestTurn: UInt64 = 1_000_000
   /// From an announcement to the question: what the host does before it may be new to its processor.
   private static let longestAnnouncement: UInt64 = 100_000
@@ -84,17 +84,17 @@ struct CallPort {
   /// Until there is another question. False where the host is gone.
   private func wait() -> Bool {
     let word = ol_question_word(memory.words)
-    // Who turns round on the host's processor keeps it from asking.
+    // A runner that spins on the host's processor keeps the host from asking.
     let isApart = Self.isApart(from: hostsProcessor)
     if memory.cleared.callEnded(), isApart, spinLimit > 0 {
-      switch ol_region_turn_until_taken(memory.words, last, spinLimit) {
+      switch ol_region_spin_until_taken(memory.words, last, spinLimit) {
       case Int32(OL_IS_ASKED): return true
       case Int32(OL_IS_TAKEN):
         if !memory.cleared.clear(memory.answers, isAsked: { ol_region_load(word) != last }) { return true }
       default: break
       }
     }
-    if ol_region_turn(word, last, isApart ? spinLimit : 0) == 1 { return true }
+    if ol_region_spin(word, last, isApart ? spinLimit : 0) == 1 { return true }
     return sleep(word)
   }
 
@@ -112,7 +112,7 @@ struct CallPort {
       if ol_region_load(bell) != silent {
         ol_region_store(waits, UInt32(OL_AWAKE))
         let isApart = Self.isApart(from: ol_read_question(memory.words).host_processor)
-        if isApart, ol_region_turn(word, last, Self.longestAnnouncement) == 1 { return true }
+        if isApart, ol_region_spin(word, last, Self.longestAnnouncement) == 1 { return true }
       } else if ol_is_finished(Runner.control) == 1 {
         return false
       }

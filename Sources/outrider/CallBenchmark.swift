@@ -56,10 +56,10 @@ struct CallBenchmark {
       let plugin = try await host.load("libc.so.6")
       let overSocket = try await host.load("libc.so.6", options: Self.overSocket)
       let socket = try PingPong(host)
-      let asleep = try WordPingPong(.asleep)
+      let asleep = try WordPingPong(.blocking)
       for _ in 0..<4 where left > 0 {
         samples.add("warm call", try await Self.row { try await Self.call(plugin) })
-        samples.add("spinning on a word, thread to thread", try Self.turning())
+        samples.add("spinning on a word, thread to thread", try Self.spinning())
         samples.add("futex, thread to thread", Self.rowNow { asleep.roundTrip() })
         samples.add("warm call over the socket", try await Self.row { try await Self.call(overSocket) })
         samples.add("socket, thread to thread", try await Self.row { try await socket.roundTrip() })
@@ -74,7 +74,7 @@ struct CallBenchmark {
   /// Calls with pauses between them: cores sleep, and so does the plugin.
   private func apart(_ samples: inout Samples) async throws {
     let plugin = try await host.load("libc.so.6")
-    let asleep = try WordPingPong(.asleep)
+    let asleep = try WordPingPong(.blocking)
     for _ in 0..<min(count, 200) {
       try await Task.sleep(for: Self.pause)
       samples.add("call, 5 ms after the last", [try await Self.call(plugin)])
@@ -150,9 +150,9 @@ struct CallBenchmark {
     return found.dropFirst(notCounted)
   }
 
-  /// The other thread turns round for as long as it is there.
-  private static func turning() throws -> ArraySlice<Double> {
-    let words = try WordPingPong(.turning)
+  /// The other thread spins for as long as it is there.
+  private static func spinning() throws -> ArraySlice<Double> {
+    let words = try WordPingPong(.spinning)
     return rowNow { words.roundTrip() }
   }
 

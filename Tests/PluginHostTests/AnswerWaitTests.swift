@@ -6,34 +6,34 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct AnswerWaitTests {
   /// What a call takes, in microseconds, waited for in either way.
   private struct Machine {
-    var turning: Int
-    var asleep: Int
+    var spinning: Int
+    var blocking: Int
 
-    /// The share of `calls` that were waited for turning round.
+    /// The share of `calls` that were waited for spinning.
     func share(_ wait: inout AnswerWait, calls: Int = 1000) -> Double {
-      var turned = 0
+      var spun = 0
       for _ in 0..<calls {
         let way = wait.way(cores: 2)
-        if way == .turning { turned += 1 }
-        wait.took(.microseconds(way == .turning ? turning : asleep), way)
+        if way == .spinning { spun += 1 }
+        wait.took(.microseconds(way == .spinning ? spinning : blocking), way)
       }
-      return Double(turned) / Double(calls)
+      return Double(spun) / Double(calls)
     }
   }
 
   @Test func learnsWhichIsFaster() {
     var wait = AnswerWait()
-    #expect(Machine(turning: 20, asleep: 60).share(&wait) > 0.95)
-    #expect(Machine(turning: 90, asleep: 30).share(&wait) < 0.3)
-    #expect(Machine(turning: 90, asleep: 30).share(&wait) < 0.05)
-    #expect(Machine(turning: 20, asleep: 60).share(&wait, calls: 2000) > 0.5)
+    #expect(Machine(spinning: 20, blocking: 60).share(&wait) > 0.95)
+    #expect(Machine(spinning: 90, blocking: 30).share(&wait) < 0.3)
+    #expect(Machine(spinning: 90, blocking: 30).share(&wait) < 0.05)
+    #expect(Machine(spinning: 20, blocking: 60).share(&wait, calls: 2000) > 0.5)
   }
 
   @Test func doesNotTurnForWhatTakesLong() {
     var wait = AnswerWait()
-    #expect(Machine(turning: 5000, asleep: 5000).share(&wait) < 0.05)
+    #expect(Machine(spinning: 5000, blocking: 5000).share(&wait) < 0.05)
     // Slow ones don't count for longer than they have to.
-    #expect(Machine(turning: 20, asleep: 60).share(&wait, calls: 2000) > 0.5)
+    #expect(Machine(spinning: 20, blocking: 60).share(&wait, calls: 2000) > 0.5)
   }
 
   @Test("a first call that took long, because everything was cold, doesn't decide for the rest")
@@ -41,9 +41,9 @@ import Testing
     var wait = AnswerWait()
     for index in 0..<100 {
       let way = wait.way(cores: 2)
-      wait.took(.microseconds(index == 0 ? 5000 : way == .turning ? 3 : 8), way)
+      wait.took(.microseconds(index == 0 ? 5000 : way == .spinning ? 3 : 8), way)
     }
-    #expect(wait.way(cores: 2) == .turning)
+    #expect(wait.way(cores: 2) == .spinning)
   }
 
   @Test(
@@ -54,20 +54,20 @@ import Testing
     var wait = AnswerWait()
     for _ in 0..<6 {
       let machine = Machine(
-        turning: Int.random(in: 2...400, using: &random), asleep: Int.random(in: 2...400, using: &random))
-      // What takes longer than the spin limit isn't turned round for.
-      let best: AnswerWait.Way = machine.turning < min(machine.asleep, 100) ? .turning : .asleep
+        spinning: Int.random(in: 2...400, using: &random), blocking: Int.random(in: 2...400, using: &random))
+      // What takes longer than the spin limit isn't spun for.
+      let best: AnswerWait.Way = machine.spinning < min(machine.blocking, 100) ? .spinning : .blocking
       _ = machine.share(&wait, calls: 600)
-      let turned = machine.share(&wait, calls: 2000)
+      let spun = machine.share(&wait, calls: 2000)
       // Which of two that are the same to a hundredth it is doesn't matter.
-      guard abs(machine.turning - min(machine.asleep, 100)) > 1 else { continue }
-      #expect((best == .turning ? 1 - turned : turned) < 0.04, "\(machine)")
+      guard abs(machine.spinning - min(machine.blocking, 100)) > 1 else { continue }
+      #expect((best == .spinning ? 1 - spun : spun) < 0.04, "\(machine)")
     }
   }
 
   @Test func oneCoreIsTheRunners() {
     let wait = AnswerWait()
     let way = wait.way(cores: 1)
-    #expect(way == .asleep)
+    #expect(way == .blocking)
   }
 }

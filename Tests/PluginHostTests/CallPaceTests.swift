@@ -31,11 +31,11 @@ import Testing
         now += .microseconds(1)
         pace.begin(at: now, cores: 2)
         if round >= 50 { ways.append(pace.choice) }
-        now += pace.choice == .turning ? .microseconds(2) : .microseconds(40)
+        now += pace.choice == .spinning ? .microseconds(2) : .microseconds(40)
         pace.end(at: now)
       }
     }
-    #expect(ways.count { $0 == .turning } > 290, "of 300, but for trials")
+    #expect(ways.count { $0 == .spinning } > 290, "of 300, but for trials")
   }
 
   @Test(
@@ -48,15 +48,15 @@ import Testing
       now += .milliseconds(5)
       pace.begin(at: now, cores: 2)
       if round >= 100 { ways.append(pace.choice) }
-      #expect(pace.spinLimit == (pace.choice == .asleep ? .microseconds(400) : AnswerWait.spinLimit))
-      #expect(pace.sleepLimit == (pace.choice == .asleep ? .zero : .microseconds(400)), "as long in all")
-      now += pace.choice == .turning ? .microseconds(140) : .microseconds(60)
+      #expect(pace.spinLimit == (pace.choice == .blocking ? .microseconds(400) : AnswerWait.spinLimit))
+      #expect(pace.sleepLimit == (pace.choice == .blocking ? .zero : .microseconds(400)), "as long in all")
+      now += pace.choice == .spinning ? .microseconds(140) : .microseconds(60)
       pace.end(at: now)
       _ = calls(&pace, &now, 3, after: .microseconds(1), taking: .microseconds(2))
       #expect(pace.spinLimit == AnswerWait.spinLimit)
       #expect(pace.sleepLimit == .zero)
     }
-    #expect(ways.count { $0 == .asleep } > 190, "of 200, but for trials")
+    #expect(ways.count { $0 == .blocking } > 190, "of 200, but for trials")
   }
 
   @Test("on the runner's own processor no thread spins for calls that follow, and nothing is learned from them")
@@ -67,16 +67,16 @@ import Testing
       now += .microseconds(1)
       pace.begin(at: now, cores: 2, isOnRunnersProcessor: isShared)
       let way = pace.choice
-      now += isShared ? .microseconds(150) : way == .turning ? .microseconds(2) : .microseconds(40)
+      now += isShared ? .microseconds(150) : way == .spinning ? .microseconds(2) : .microseconds(40)
       pace.end(at: now)
       return way
     }
     let before = (0..<100).map { _ in call(isShared: false) }
     let meanwhile = (0..<100).map { _ in call(isShared: true) }
     let after = (0..<20).map { _ in call(isShared: false) }
-    #expect(before.suffix(20).allSatisfy { $0 == .turning })
-    #expect(meanwhile.allSatisfy { $0 == .asleep })
-    #expect(after.count { $0 == .turning } >= 16, "but for a trial")
+    #expect(before.suffix(20).allSatisfy { $0 == .spinning })
+    #expect(meanwhile.allSatisfy { $0 == .blocking })
+    #expect(after.count { $0 == .spinning } >= 16, "but for a trial")
   }
 
   @Test("a caller moves away from its runner's processor, but for no call after a pause, and on one processor never")
@@ -103,6 +103,6 @@ import Testing
     _ = calls(&pace, &now, 100, after: .microseconds(1), taking: .microseconds(2))
     _ = calls(&pace, &now, 100, after: .microseconds(1), taking: .microseconds(500))
     let ways = calls(&pace, &now, 100, after: .microseconds(1), taking: .microseconds(500))
-    #expect(ways.count { $0 == .asleep } > 90)
+    #expect(ways.count { $0 == .blocking } > 90)
   }
 }

@@ -21,7 +21,7 @@ import Testing
     #expect(budget.spinLimit == SpinBudget.longest)
   }
 
-  @Test("in vain it turns round for no more than it has saved, whatever comes", arguments: 0..<50 as Range<UInt64>)
+  @Test("in vain it spins for no more than it has saved, whatever comes", arguments: 0..<50 as Range<UInt64>)
   func isBounded(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var budget = SpinBudget()

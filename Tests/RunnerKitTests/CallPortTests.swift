@@ -136,7 +136,7 @@ import Testing
     #expect(becomes { runner.taken != nil })
   }
 
-  @Test("A runner that sleeps turns round for a question that was announced, and sleeps again where none comes")
+  @Test("A runner that sleeps spins for a question that was announced, and sleeps again where none comes")
   func announcement() throws {
     let words = memory.words
     let waits = ol_runner_waits(words)

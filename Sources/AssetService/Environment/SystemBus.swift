@@ -7,7 +7,7 @@ internal import LinuxSystem
 struct SystemBus: ~Copyable {
   private let bus: OpaquePointer
 
-  /// Who hangs is waited for so long, once for each reading.
+  /// A service that doesn't answer is waited for so long, once for each reading.
   private static let timeout: Duration = .seconds(2)
 
   /// `address`: as in DBUS_SYSTEM_BUS_ADDRESS; nil: where it says, or the usual one.

@@ -31,7 +31,7 @@ struct ol_question {
   uint64_t id;
   /* Bytes of the area for answers that may be used. */
   uint32_t room;
-  /* For so many nanoseconds the runner turns round for the next question before it sleeps. */
+  /* For so many nanoseconds the runner spins for the next question before it sleeps. */
   uint32_t spin_limit;
   /* How the host waits for the answer. */
   uint32_t host_waits;
@@ -160,7 +160,7 @@ static inline void ol_ask(struct ol_words *words, struct ol_question question) {
   ol_region_store(&words->question.bell, question.bell);
 }
 
-/* A question follows from that processor: a runner that wakes turns round for it. */
+/* A question follows from that processor: a runner that wakes spins for it. */
 static inline void ol_announce(struct ol_words *words, uint32_t processor, uint32_t bell) {
   *(volatile uint32_t *)&words->question.host_processor = processor;
   ol_region_store(&words->question.bell, bell);
@@ -177,14 +177,14 @@ static inline void ol_answer(struct ol_words *words, struct ol_answer answer) {
   ol_region_store(&words->answer.sequence, answer.sequence);
 }
 
-/* Turns round until the word has changed, for so many nanoseconds at most. Whether it has. */
-int ol_region_turn(const uint32_t *word, uint32_t before, uint64_t nanoseconds);
+/* Spins until the word has changed, for so many nanoseconds at most. Whether it has. */
+int ol_region_spin(const uint32_t *word, uint32_t before, uint64_t nanoseconds);
 
 enum { OL_TIME_IS_OVER = 0, OL_IS_ASKED = 1, OL_IS_TAKEN = 2 };
 
-/* Turns round until the host has asked another question than `last` or has copied the answer to that one, for so many nanoseconds
+/* Spins until the host has asked another question than `last` or has copied the answer to that one, for so many nanoseconds
  * at most. */
-int ol_region_turn_until_taken(struct ol_words *words, uint32_t last, uint64_t nanoseconds);
+int ol_region_spin_until_taken(struct ol_words *words, uint32_t last, uint64_t nanoseconds);
 
 /* Sleeps until the threads that wait for the word are woken, if it hasn't changed before, or for so many nanoseconds (futex(2)). */
 void ol_region_sleep(const uint32_t *word, uint32_t before, uint64_t nanoseconds);

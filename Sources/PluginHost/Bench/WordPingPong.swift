@@ -2,12 +2,12 @@ internal import CLinux
 internal import Glibc
 internal import LinuxSystem
 
-/// What two threads can do through two words in memory, turning round for each other or asleep (futex(2)): what a call is
+/// What two threads can do through two words in memory, spinning for each other or asleep (futex(2)): what a call is
 /// measured by.
 ///
 /// @unchecked Sendable: one thread at a time asks; the words are atomic.
 package final class WordPingPong: @unchecked Sendable {
-  package enum Way: Sendable { case turning, asleep }
+  package enum Way: Sendable { case spinning, blocking }
 
   /// Two words on different lines of the cache, and what ends the other thread.
   private final class Words: @unchecked Sendable {
@@ -27,15 +27,15 @@ package final class WordPingPong: @unchecked Sendable {
     func wait(_ word: UnsafeMutablePointer<UInt32>, _ before: UInt32) {
       while ol_region_load(word) == before, ol_region_load(end) == 0 {
         switch way {
-        case .turning: _ = ol_region_turn(word, before, 1_000_000)
-        case .asleep: ol_region_sleep(word, before, 1_000_000_000)
+        case .spinning: _ = ol_region_spin(word, before, 1_000_000)
+        case .blocking: ol_region_sleep(word, before, 1_000_000_000)
         }
       }
     }
 
     func tell(_ word: UnsafeMutablePointer<UInt32>, _ value: UInt32) {
       ol_region_store(word, value)
-      if way == .asleep { ol_region_wake(word) }
+      if way == .blocking { ol_region_wake(word) }
     }
 
     func echo() {

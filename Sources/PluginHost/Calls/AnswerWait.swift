@@ -1,13 +1,13 @@
 internal import LinuxSystem
 
-/// Decides how a call's answer is waited for. Turning round on the channel saves this thread from being put to sleep and
+/// Decides how a call's answer is waited for. Spinning on the channel saves this thread from being put to sleep and
 /// woken, where another core is free to run the runner; where none is, it keeps the runner from its core. Which it is
 /// changes with everything else on the machine, so now and then the other way is tried, and the faster one kept. A pure value.
 struct AnswerWait: Equatable {
   enum Way: Equatable {
-    case turning, asleep
+    case spinning, blocking
 
-    var other: Self { self == .turning ? .asleep : .turning }
+    var other: Self { self == .spinning ? .blocking : .spinning }
   }
 
   /// For so long a plugin may keep the host from its other plugins.
@@ -27,7 +27,7 @@ struct AnswerWait: Equatable {
   /// One call that was long says nothing of the short ones.
   private static let longestTime = 2 * spinLimitTime
 
-  private var chosen = Way.asleep
+  private var chosen = Way.blocking
   /// What calls take of late, waited for as chosen, in nanoseconds; nil: none was yet.
   private var mean: Int64?
   /// The same as it was chosen.
@@ -40,7 +40,7 @@ struct AnswerWait: Equatable {
 
   /// For the next call.
   func way(cores: Int) -> Way {
-    guard cores > 1 else { return .asleep }
+    guard cores > 1 else { return .blocking }
     return trial == nil ? chosen : chosen.other
   }
 
@@ -69,11 +69,11 @@ struct AnswerWait: Equatable {
   /// `tried`: what calls took in the other way.
   private mutating func decide(_ tried: Int64) {
     trial = nil
-    let turning = chosen == .turning ? mean : tried
-    let asleep = chosen == .asleep ? mean : tried
+    let spinning = chosen == .spinning ? mean : tried
+    let asleep = chosen == .blocking ? mean : tried
     // An answer that doesn't come while it is waited for is none the later for sleeping.
     let limit = min(asleep ?? .max, Self.spinLimitTime)
-    let better: Way = turning.map { $0 < limit } ?? false ? .turning : .asleep
+    let better: Way = spinning.map { $0 < limit } ?? false ? .spinning : .blocking
     // Of which nothing is known yet is tried at once.
     left = mean == nil ? 1 : Self.trialGaps.lowerBound
     if better != chosen {

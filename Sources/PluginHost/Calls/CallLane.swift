@@ -13,7 +13,7 @@ final class CallLane: Sendable {
   private enum Phase {
     case closed
     case open(last: UInt64)
-    /// Open, and the runner is frozen: who calls lets it go on.
+    /// Open, and the runner is frozen: the next call resumes it.
     case frozen(last: UInt64)
     case calling(Direct)
 
@@ -162,7 +162,7 @@ final class CallLane: Sendable {
     var now = BootClock.now
     let waited = now - since
     if !isThere, waited < begun.sleepLimit {
-      isThere = begun.words.wait(.asleep, for: begun.sleepLimit - waited)
+      isThere = begun.words.wait(.blocking, for: begun.sleepLimit - waited)
       now = BootClock.now
     }
     return state.withLock { state in
@@ -419,6 +419,6 @@ final class CallLane: Sendable {
   /// How long calls took that were answered.
   var callTimes: TimeTally { state.withLock { $0.callTimes } }
 
-  /// For how long the host has turned round for answers so far.
-  var turned: Duration { state.withLock { $0.pace.turned } }
+  /// For how long the host has spun for answers so far.
+  var spun: Duration { state.withLock { $0.pace.spun } }
 }

@@ -134,7 +134,7 @@ struct CallLink: ~Copyable, Sendable {
     PlacedData.payloadRoom + signature.longestAnswer + 16 * (signature.arguments.count + 1)
   }
 
-  /// A question follows at once: the runner, which is about to be let go on, turns round for it.
+  /// A question follows at once: the runner, which is about to be let go on, spins for it.
   mutating func announce() {
     bell &+= 1
     ol_announce(region.pointer, ol_processor(), bell)
@@ -264,7 +264,7 @@ struct CallWords: @unchecked Sendable {
   func wait(_ way: AnswerWait.Way, for time: Duration) -> Bool {
     let word = ol_answer_word(words)
     let nanoseconds = UInt64(max(time.inNanoseconds, 0))
-    guard way == .asleep else { return ol_region_turn(word, before, nanoseconds) == 1 }
+    guard way == .blocking else { return ol_region_spin(word, before, nanoseconds) == 1 }
     // Where the call has been taken over meanwhile, the socket is to tell of its answer, and goes on doing so.
     ol_region_replace(ol_host_waits(words), UInt32(OL_AWAKE), UInt32(OL_WAITS_FOR_WORD))
     if ol_region_load(word) == before { ol_region_sleep(word, before, nanoseconds) }

@@ -1,7 +1,7 @@
 internal import LinuxSystem
 
 /// How long calls take, from a question being sent to its answer being understood, and so how the next answer is waited for, and
-/// how the runner waits for the next question. Counts what turning round costs.
+/// how the runner waits for the next question. Counts what spinning costs.
 struct CallPace {
   /// For calls that follow each other.
   private var following = AnswerWait()
@@ -9,26 +9,26 @@ struct CallPace {
   private var waking = WakingWait()
   private var budget = SpinBudget()
   private var moves = ProcessorMoves()
-  private var way = AnswerWait.Way.asleep
+  private var way = AnswerWait.Way.blocking
   /// Whether the way was chosen by what was learned, and so is to learn from.
   private var isLearning = true
   private var sent = Duration.zero
-  /// Whether there is but one processor: who turns round there keeps the other from it.
+  /// Whether there is one processor only: a thread that spins there keeps the runner from it.
   private var isAlone = true
   private var ended: Duration?
   /// Whether the call comes so long after the last one that the runner sleeps and has to be woken.
   private var isAfterPause = false
   /// What the last call took.
   private(set) var last = Duration.zero
-  /// For how long the host has turned round for answers.
-  private(set) var turned = Duration.zero
+  /// For how long the host has spun for answers.
+  private(set) var spun = Duration.zero
 
   /// For how long a caller waits for an answer on its own thread in the way that was chosen.
-  var spinLimit: Duration { isAfterPause && way == .asleep ? Self.wakingLimit : AnswerWait.spinLimit }
+  var spinLimit: Duration { isAfterPause && way == .blocking ? Self.wakingLimit : AnswerWait.spinLimit }
 
-  /// Until how long after its question a caller that has turned round in vain sleeps for the answer. It may have kept a runner that it
+  /// Until how long after its question a caller that has spun in vain sleeps for the answer. It may have kept a runner that it
   /// woke from its own core, and the watchdog's thread, which would wait instead, may have to wait for a core itself.
-  var sleepLimit: Duration { isAfterPause && way == .turning ? Self.wakingLimit : .zero }
+  var sleepLimit: Duration { isAfterPause && way == .spinning ? Self.wakingLimit : .zero }
 
   /// A runner that has to be woken answers later, and a caller that sleeps leaves the core to others.
   private static let wakingLimit = Duration.microseconds(400)
@@ -43,7 +43,7 @@ struct CallPace {
     return moves.handle(.called(isShared: isOnRunnersProcessor))
   }
 
-  /// A call is about to be sent. `cores`: on which this host may run. `isOnRunnersProcessor`: who turned round there would keep
+  /// A call is about to be sent. `cores`: on which this host may run. `isOnRunnersProcessor`: spinning there would keep
   /// the runner from answering.
   mutating func begin(at now: Duration, cores: Int, isOnRunnersProcessor: Bool = false) {
     sent = now
@@ -51,18 +51,18 @@ struct CallPace {
     isAfterPause = ended.map { now - $0 > Watchdog.graceBeforeFreeze } ?? true
     // Where a runner that is woken runs is the kernel's to say.
     isLearning = isAfterPause || !isOnRunnersProcessor
-    way = !isLearning ? .asleep : isAfterPause ? waking.way(cores: cores) : following.way(cores: cores)
+    way = !isLearning ? .blocking : isAfterPause ? waking.way(cores: cores) : following.way(cores: cores)
     isAlone = cores < 2
   }
 
   /// How its answer is waited for.
   var choice: AnswerWait.Way { way }
 
-  /// For how long the runner turns round after its answer.
+  /// For how long the runner spins after its answer.
   var runnersSpinLimit: Duration { isAlone ? .zero : budget.spinLimit }
 
   /// It was waited so long for an answer.
-  mutating func waited(_ time: Duration) { if way == .turning { turned += time } }
+  mutating func waited(_ time: Duration) { if way == .spinning { spun += time } }
 
   /// `isSpecial`: it carried much, which says nothing of others.
   mutating func end(at now: Duration, isSpecial: Bool = false) {

@@ -1,6 +1,6 @@
 internal import HostProtocol
 
-/// A function and what it is called with, by its type.
+/// A function and its arguments, as the signature types them.
 struct FunctionCall: Sendable {
   let function: KnownFunction
   let arguments: [CallValue]

@@ -1,5 +1,5 @@
 /// Decides when a caller that shares a processor with its runner moves to another one. There the two take turns, and each call
-/// costs two changes of process; apart, they can turn round for each other's words. The kernel leaves them together for long
+/// costs two changes of process; apart, they can spin for each other's words. The kernel leaves them together for long
 /// where idle processors are virtual ones that the machine has taken away. A pure value.
 struct ProcessorMoves: Equatable {
   enum Event {

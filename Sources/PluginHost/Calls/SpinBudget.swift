@@ -1,4 +1,4 @@
-/// Decides for how long a runner turns round for the next question before it sleeps, by how long the last ones kept it waiting.
+/// Decides for how long a runner spins for the next question before it sleeps, by how long the last ones kept it waiting.
 /// A pure value: the host knows when it asks, and so nothing has to be tried.
 struct SpinBudget: Equatable {
   enum Event {
@@ -10,10 +10,10 @@ struct SpinBudget: Equatable {
   static let longest = Duration.microseconds(100)
   private static let maxCredit = 8
 
-  /// What turning round has brought of late. One question that came late takes what two early ones have brought.
+  /// What spinning has brought of late. One question that came late takes what two early ones have brought.
   private var credit = 4
 
-  /// For how long the runner turns round after its next answer.
+  /// For how long the runner spins after its next answer.
   var spinLimit: Duration { credit > 0 ? Self.longest : .zero }
 
   mutating func handle(_ event: Event) {

@@ -1,33 +1,33 @@
 internal import LinuxSystem
 
-/// Decides how the answer to a call is waited for that has to wake its runner. Turning round leaves one processor less to be
+/// Decides how the answer to a call is waited for that has to wake its runner. Spinning leaves one processor less to be
 /// woken, and where the runner got one it answers in time; where it gets none, as on a busy machine, the caller is in its way.
 /// A pure value.
 struct WakingWait: Equatable {
-  /// Calls that are slept for before turning round is tried again: twice as many after each try that brought nothing.
+  /// Calls that are slept for before spinning is tried again: twice as many after each try that brought nothing.
   static let gaps = 8...256
   private static let maxCredit = 8
 
-  /// What turning round has brought of late. One answer that didn't come in time takes what two have brought.
+  /// What spinning has brought of late. One answer that didn't come in time takes what two have brought.
   private var credit = maxCredit
   private var gap = gaps.lowerBound
   /// Calls before the next try.
   private var left = 0
 
   /// For the next call.
-  func way(cores: Int) -> AnswerWait.Way { cores > 1 && credit > 0 ? .turning : .asleep }
+  func way(cores: Int) -> AnswerWait.Way { cores > 1 && credit > 0 ? .spinning : .blocking }
 
   mutating func took(_ time: Duration, _ way: AnswerWait.Way) {
     switch way {
-    case .turning where time <= AnswerWait.spinLimit:
+    case .spinning where time <= AnswerWait.spinLimit:
       credit = min(credit + 1, Self.maxCredit)
       if credit == Self.maxCredit { gap = Self.gaps.lowerBound }
-    case .turning:
+    case .spinning:
       credit = max(credit - 2, 0)
       guard credit == 0 else { return }
       left = gap
       gap = min(gap * 2, Self.gaps.upperBound)
-    case .asleep:
+    case .blocking:
       left -= 1
       if left <= 0 { credit = 1 }
     }

@@ -75,7 +75,7 @@ struct LimitProof {
 
 extension HostCore {
   /// What the canary found, once for each host and not at all where it is remembered. Throws where there is no fork
-  /// server to try anything with; who asks again tries again. `preload`: which server is needed anyway.
+  /// server to try anything with; the next caller tries again. `preload`: which server is needed anyway.
   func proof(_ preload: Preload) async throws(HostError) -> [Canary.Finding] {
     let task = proving.withLock { current in
       if let current { return current }

@@ -58,7 +58,7 @@ public final class PluginPool: Sendable {
   private let alarm: PoolAlarm
   private let state: Mutex<State>
 
-  /// Begins to load the plugins and returns at once: who borrows first waits for the first of them.
+  /// Starts to load the plugins and returns at once; the first borrower waits for the first plugin.
   ///
   /// - Parameters:
   ///   - host: Whose plugins they are. The pool keeps it.

@@ -277,7 +277,7 @@ final class Run {
     while machine.phase.isAwaited {
       let left = end - BootClock.now
       guard left > .zero else { return }
-      if way == .asleep, !channels.awaitControl(for: left) { return }
+      if way == .blocking, !channels.awaitControl(for: left) { return }
       receiveControl()
     }
   }
@@ -358,7 +358,7 @@ final class Run {
     let denials = supervisor.denials
     var report = RunReport(
       outcome: cause, plugin: .init(path: plan.image.library.path, sha256: plan.image.digest),
-      usage: meter.usage(at: now, watchdog, exit, turned: lane.turned), denials: denials.denials,
+      usage: meter.usage(at: now, watchdog, exit, spun: lane.spun), denials: denials.denials,
       droppedDenials: denials.dropped, log: [], droppedLogBytes: 0, droppedLogLines: 0, walls: walls,
       meters: meter.descriptions, scheduled: [], statuses: [])
     record.add(to: &report)

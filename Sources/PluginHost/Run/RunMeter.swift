@@ -162,9 +162,9 @@ final class RunMeter {
     return kill
   }
 
-  /// What the run used. `exit`: nil where the server didn't tell. `turned`: how long the host spun for its answers.
-  func usage(at now: Duration, _ watchdog: Watchdog, _ exit: ServerEvent.Exit?, turned: Duration) -> RunReport.Usage {
-    usage.spinSeconds = turned.inSeconds
+  /// What the run used. `exit`: nil where the server didn't tell. `spun`: how long the host spun for its answers.
+  func usage(at now: Duration, _ watchdog: Watchdog, _ exit: ServerEvent.Exit?, spun: Duration) -> RunReport.Usage {
+    usage.spinSeconds = spun.inSeconds
     usage.wallSeconds = watchdog.wall.inSeconds
     usage.stoodSeconds = watchdog.stood.inSeconds
     usage.peakMemoryBytes = max(usage.peakMemoryBytes, watchdog.peakMemory, peakInCgroup(beyond: watchdog.peakMemory))
