@@ -155,6 +155,12 @@ package enum Files {
     }
   }
 
+  /// Lets the owner read, write and enter what this process makes from now on, whatever mask it was started with (umask(2)).
+  package static func keepOwnersRights() {
+    let mask = umask(0o077)
+    umask(mask & 0o077)
+  }
+
   /// Bytes that a file of this process may have (RLIMIT_FSIZE of setrlimit(2)); nil: as many as its volume takes.
   package static var largest: UInt64? {
     var limit = rlimit()

@@ -41,6 +41,7 @@ struct OutriderDaemon: AsyncParsableCommand {
       exit(withError: ValidationError("\(unreadable); names of files and folders have to be UTF-8"))
     }
     HelpColumns.widen()
+    Files.keepOwnersRights()
     await main(Arguments.words)
   }
 

@@ -53,9 +53,10 @@ import Testing
           refusal = text
         }
       }
-      guard let refusal, refusal.contains("160"), refusal.contains("ulimit -n"), plugins.count > 3 else {
-        fatalError("\(plugins.count) plugins, then \(refusal ?? "nothing")")
-      }
+      // What a failure shows of the process is its status.
+      guard let refusal else { exit(10) }
+      guard refusal.contains("160"), refusal.contains("ulimit -n") else { exit(11) }
+      guard plugins.count > 3 else { exit(20 + Int32(plugins.count)) }
       for plugin in plugins {
         guard try await plugin.call("abs", "i32(i32)", -5).value == .signed(5) else { exit(2) }
       }

@@ -66,9 +66,7 @@ final class HostCore: @unchecked Sendable {
         pool?.stopStarting()
         pool?.stop()
         for run in runs.all {
-          run.serverDied(
-            "the host's own files are closed (\(error.description)): a program that closes what it didn't open, as closefrom(3) does, makes a new host after that"
-          )
+          run.serverDied(ClosedFiles.sentence(error))
         }
       }
       cgroups.open()

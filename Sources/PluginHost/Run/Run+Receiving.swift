@@ -77,6 +77,9 @@ extension Run {
       channels.unwatch(channel)
       checkClosing()
       return nil
+    case .broken(let error) where ClosedFiles.areReason(for: error):
+      kill(Outcome(.hostFailed, ClosedFiles.sentence(error)))
+      return nil
     case .broken(let error):
       kill(Outcome(.protocolViolation, Printable.text("the channel broke: \(error.description)", limit: 300)))
       return nil

@@ -26,6 +26,8 @@ struct ServiceStarter: Sendable {
   }
 
   func start() throws -> Outcome {
+    // The service inherits it, and couldn't open what it has made.
+    Files.keepOwnersRights()
     try prepareLog()
     let logged = size(of: place.log)
     let ends = try Sockets.pair(stream: true)
