@@ -30,13 +30,21 @@ import Testing
     #expect(end.status == 69 && end.errors.contains("run the command again"), "\(end)")
   }
 
-  @Test("a log that isn't a file is named, and nobody waits for it", arguments: [true, false])
-  func log(isPipe: Bool) throws {
+  enum Kind: CaseIterable { case pipe, folder, linkToNothing }
+
+  @Test("a log that isn't a file is named, and nobody waits for it", arguments: Kind.allCases)
+  func log(kind: Kind) throws {
     let state = NSTemporaryDirectory() + "outrider-log-\(UUID().uuidString)"
     let log = "\(state)/store/service.log"
     try FileManager.default.createDirectory(atPath: "\(state)/store", withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: state) }
-    try #require(isPipe ? mkfifo(log, 0o600) == 0 : mkdir(log, 0o700) == 0)
+    let made =
+      switch kind {
+      case .pipe: mkfifo(log, 0o600)
+      case .folder: mkdir(log, 0o700)
+      case .linkToNothing: symlink("/nonexistent/log", log)
+      }
+    try #require(made == 0)
     for command in [["apps"], ["service", "log"]] {
       let end = try Workspace.run(command + ["--state", state])
       #expect(end.status == 73 && end.errors.contains("\(log) isn't a regular file"), "\(end)")

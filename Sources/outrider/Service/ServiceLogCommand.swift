@@ -37,10 +37,10 @@ struct ServiceLogCommand: AsyncParsableCommand {
         throw ProcessImage.replace(
           words + (follow ? ["-f"] : []), environment: ProcessInfo.processInfo.environment)
       }
+      try LogFile.check(place.log)
       guard Files.exists(place.log) else {
         throw Failure(66, "there is no log at \(place.log): no command has started a service there yet")
       }
-      try LogFile.check(place.log)
       try await LogFile(path: place.log).print(last: limit, follow: follow)
       Exit.leave(0)
     } catch {
@@ -57,7 +57,8 @@ struct LogFile {
 
   /// - Throws: Where something else has its name, which would keep who opens it waiting.
   static func check(_ path: String) throws(Failure) {
-    guard Files.exists(path) else { return }
+    // A link to nothing is something, too.
+    guard Files.exists(path) || Files.link(path) != nil else { return }
     guard let found = try? Files.identity(of: path), found.isRegularFile else {
       throw Failure(73, "\(path) isn't a regular file, and the service's log goes there; move it away")
     }
