@@ -211,10 +211,3 @@ import Testing
     #expect(command.finish().status == 130)
   }
 }
-
-/// Runs what blocks on a thread of its own: those of Swift's tasks are few.
-private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-  try await withCheckedThrowingContinuation { continuation in
-    Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-  }
-}

@@ -1,6 +1,7 @@
 import Foundation
 import ServiceProtocol
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BackgroundAssets

@@ -1,5 +1,6 @@
 import Foundation
 import ServiceProtocol
+import TestSupport
 import Testing
 
 @testable import BackgroundAssets
@@ -73,13 +74,13 @@ import Testing
     _ = await app.observe(Recorder.kept)
     let download = App.download()
     let manager = app.manager
-    let call = Task.detached { try manager.scheduleDownload(download) }
+    async let call: Void = onThread { try manager.scheduleDownload(download) }
     await held.wait(for: 1)
     let (peer, id, value) = held.all[0]
     peer.send(.call(id: 1, event: .failed(value, Self.failure)))
     await app.waitForAnswers(1)
     peer.reply(id)
-    try await call.value
+    try await call
     #expect(download.state == .failed)
   }
 
@@ -129,13 +130,13 @@ import Testing
     _ = await app.observe(recorder)
     let download = App.download()
     let manager = app.manager
-    let call = Task.detached { try manager.scheduleDownload(download) }
+    async let call: Void = onThread { try manager.scheduleDownload(download) }
     await held.wait(for: 1)
     let (peer, id, value) = held.all[0]
     peer.send(.notify(event: .began(value)))
     await recorder.told.wait(for: 1)
     peer.reply(id, .downloads([value]))
-    try await call.value
+    try await call
     #expect(download.state == .downloading)
     try manager.cancel(download)
     #expect(app.service.requests.last == .cancel(identifier: "talk", uniqueIdentifier: value.uniqueIdentifier))

@@ -222,10 +222,3 @@ final class Record<Element: Sendable>: Sendable {
 
   func wait(for count: Int) async { await wait { $0.count >= count } }
 }
-
-/// Runs what blocks on a thread of its own.
-func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-  try await withCheckedThrowingContinuation { continuation in
-    Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-  }
-}

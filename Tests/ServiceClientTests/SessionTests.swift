@@ -2,6 +2,7 @@ import Foundation
 import ServiceClient
 import ServiceProtocol
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct SessionTests {
