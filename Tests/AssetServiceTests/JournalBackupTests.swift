@@ -21,7 +21,7 @@ import Testing
     await scene.service.setBackups(.init(interval: .milliseconds(10), again: .milliseconds(10)), after: "something")
     #expect(!Files.exists(backup))
     await scene.service.start()
-    #expect(try await becomes { Files.exists(backup) })
+    #expect(try await eventually { Files.exists(backup) })
     let copy = try DatabaseQueue(path: backup)
     #expect(
       try await copy.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM events WHERE kind = 'something'") } == 1)
@@ -41,7 +41,7 @@ import Testing
     try await Task.sleep(for: .milliseconds(300))
     #expect(!Files.exists(backup))
     await scene.service.setBackups(.init(interval: .milliseconds(1), again: .milliseconds(1), longest: .zero))
-    #expect(try await becomes { Files.exists(backup) })
+    #expect(try await eventually { Files.exists(backup) })
     await scene.service.stop()
   }
 }

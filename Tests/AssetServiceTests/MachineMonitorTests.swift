@@ -178,7 +178,7 @@ private final class Told: Sendable {
     try await told.wait("the first reading") { $0 == MachineState() }
     #expect(told.sleeps == 0)
     try bus.tell("sleep")
-    #expect(try await becomes { told.sleeps > 0 })
+    #expect(try await eventually { told.sleeps > 0 })
     #expect(told.sleeps == 1)
   }
 

@@ -118,10 +118,10 @@ private final class FullVolume {
     do {
       let app = try ServiceConnection.connect(to: paths.socket)
       defer { withExtendedLifetime(app) {} }
-      #expect(try await becomes { await service.isConnected(PurgingTests.app) })
+      #expect(try await eventually { await service.isConnected(PurgingTests.app) })
       #expect(await !service.makeRoom(shortage) && Files.exists(marked))
     }
-    #expect(try await becomes { await !service.isConnected(PurgingTests.app) })
+    #expect(try await eventually { await !service.isConnected(PurgingTests.app) })
     #expect(await service.makeRoom(shortage) && !Files.exists(marked))
     await service.stop()
   }

@@ -58,7 +58,7 @@ import Testing
     await scene.service.schedule(value, limits: .init(allowance: 1000, essentialAllowance: 1000, domains: nil))
     var message = ""
     #expect(
-      try await becomes {
+      try await eventually {
         message = await scene.service.failure(of: value) ?? ""
         return !message.isEmpty
       })

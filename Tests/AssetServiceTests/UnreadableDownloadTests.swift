@@ -91,7 +91,7 @@ import Testing
     try scene.setReadable(true)
     try await scene.waitForCancellation()
     #expect(Files.exists(file))
-    await scene.service.settle(scene.key)
+    await scene.service.applyEnd(of: scene.key)
     #expect(!Files.exists(file))
     #expect(await !scene.service.has(scene.value))
     #expect(await scene.service.isNothingPostponed)
@@ -265,7 +265,7 @@ extension AssetService {
     }
   }
 
-  fileprivate func settle(_ key: Transfers.Key) async { try? await parts.events.settle(key) }
+  fileprivate func applyEnd(of key: Transfers.Key) async { try? await parts.events.applyEnd(of: key) }
   fileprivate func renewed(_ value: DownloadValue) throws -> DownloadValue {
     try parts.requests.renewed(value, of: app)
   }

@@ -142,6 +142,6 @@ extension HostSuite {
 
 extension FakeHost {
   func waitForEvents(_ count: Int) async throws {
-    #expect(try await becomes { state.withLock { $0.events.count >= count } })
+    #expect(try await eventually { state.withLock { $0.events.count >= count } })
   }
 }

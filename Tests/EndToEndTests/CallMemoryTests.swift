@@ -114,7 +114,7 @@ import Testing
     let process = try #require(await plugin.runnerProcess())
     for _ in 0..<20 {
       #expect(try await plugin.call("abs", "i32(i32)", -5).value == .signed(5))
-      #expect(try await becomes { try Self.state(of: process) == "T" })
+      #expect(try await eventually { try Self.state(of: process) == "T" })
     }
     #expect(await plugin.end().outcome.kind == .returned)
   }
@@ -144,10 +144,10 @@ import Testing
     let host = try Workspace.host()
     let plugin = try await host.load("libc.so.6", policy: policy())
     let process = try #require(await plugin.runnerProcess())
-    #expect(try await becomes { try Self.state(of: process) == "T" })
+    #expect(try await eventually { try Self.state(of: process) == "T" })
     let task = Task { try await plugin.call("pause", "i32()") }
     // The call lets it go on.
-    #expect(try await becomes { try Self.state(of: process) != "T" })
+    #expect(try await eventually { try Self.state(of: process) != "T" })
     task.cancel()
     let error = await #expect(throws: HostError.self) { try await task.value }
     #expect(error?.report?.outcome.kind == .cancelled)

@@ -55,7 +55,7 @@ import Testing
       #expect(answers.load(ordering: .relaxed) == round)
     }
     // Its thread has the answer, or has it soon.
-    #expect(try await becomes { try await plugin.call("so_far", "i32()").int32 == 6 })
+    #expect(try await eventually { try await plugin.call("so_far", "i32()").int32 == 6 })
     try await plugin.release(callback)
     #expect(await plugin.end().outcome.kind == .returned)
   }

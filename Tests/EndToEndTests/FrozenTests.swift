@@ -75,7 +75,7 @@ import Testing
     let plugin = try await host.load(folder + "/frozen.so")
     #expect(try await plugin.call(way, "i32()").value == .signed(0))
     let pid = try #require(await plugin.runnerProcess())
-    #expect(try await becomes { try Self.look(pid).state == "T" })
+    #expect(try await eventually { try Self.look(pid).state == "T" })
     let before = try Self.look(pid).ticks
     // Long enough for a dozen expiries, and many ticks of a thread that spins.
     for _ in 0..<100 {
@@ -96,12 +96,12 @@ import Testing
     let pid = try #require(await plugin.runnerProcess())
     for _ in 0..<3 {
       #expect(try await plugin.call("abs", "i32(i32)", -5).int32 == 5)
-      #expect(try await becomes { try Self.look(pid).state == "T" })
+      #expect(try await eventually { try Self.look(pid).state == "T" })
       await #expect(throws: HostError.self) { try await plugin.call("stops", "i32(i32)") }
       var stopped = 0
       // Its thread spins for as long as it may.
       #expect(
-        try await becomes {
+        try await eventually {
           let before = try Self.computed(pid)
           try await Task.sleep(for: .milliseconds(3))
           stopped = try Self.look(pid).state == "T" && Self.computed(pid) == before ? stopped + 1 : 0

@@ -18,7 +18,7 @@ import Testing
   }
 
   private static func until(_ condition: () async -> Bool) async throws {
-    #expect(try await becomes(condition))
+    #expect(try await eventually(condition))
   }
 
   @Test("many tasks share a few plugins, each of which has one borrower at a time") func shares() async throws {

@@ -18,7 +18,7 @@ private struct DeliveryWorld {
   var moves: [String: Int] = [:]
   /// Callbacks that returned, with the service alive to hear it.
   var acknowledged: [String: Int] = [:]
-  var settled: [String: Int] = [:]
+  var closed: [String: Int] = [:]
   /// Calls that a recipient is in.
   var calls: [(Recipient, EventRouter.Occurrence)] = []
   var isWakeAsked = false
@@ -39,7 +39,7 @@ private struct DeliveryWorld {
           try router(
             .occurred(.init(number: nextNumber, uniqueIdentifier: name, kind: isFile ? .finished : .failed)))
         }
-      case .settle(let name, _): settled[name, default: 0] += 1
+      case .close(let name, _): closed[name, default: 0] += 1
       case .inspect(let name):
         try ledger(.inspected(uniqueIdentifier: name, isMoved: moves[name] != nil))
       case .deleteFile(let name): #expect(moves[name] == nil)
@@ -150,7 +150,7 @@ private struct DeliveryWorld {
 
 @Suite(.timeLimit(.minutes(2))) struct DeliveryPropertyTests {
   @Test(
-    "Every file and every failure is settled exactly once, over crashes of app, extension and service [B14, B55]",
+    "Every file and every failure is delivered or given up exactly once, over crashes of app, extension and service [B14, B55]",
     arguments: [Seed.current])
   func exactlyOnce(seed: Seed) throws {
     var world = DeliveryWorld(seed)
@@ -170,7 +170,7 @@ private struct DeliveryWorld {
       try world.router(.answered(number: occurrence.number, recipient: recipient, isHandled: true))
     }
     #expect(world.ledger.entries.isEmpty, "nothing is lost")
-    #expect(world.settled.count == world.staged && world.settled.values.allSatisfy { $0 == 1 })
+    #expect(world.closed.count == world.staged && world.closed.values.allSatisfy { $0 == 1 })
     #expect(world.acknowledged.values.allSatisfy { $0 == 1 }, "no recipient was told twice by a service that knew it")
   }
 }

@@ -223,7 +223,7 @@ import Testing
       _ = ledger.handle(.offered(uniqueIdentifier: "u", recipient: Self.app), at: 0)
       let effects = ledger.handle(.acknowledged(uniqueIdentifier: "u", isMoved: isMoved), at: 1)
       #expect(effects.contains(.deleteFile(uniqueIdentifier: "u")) == !isMoved)
-      #expect(effects.last == .settle(uniqueIdentifier: "u", outcome: isMoved ? .delivered : .left))
+      #expect(effects.last == .close(uniqueIdentifier: "u", outcome: isMoved ? .delivered : .left))
       #expect(ledger.handle(.acknowledged(uniqueIdentifier: "u", isMoved: isMoved), at: 2).isEmpty)
     }
   }
@@ -269,13 +269,13 @@ import Testing
     for crash in 1...3 {
       _ = ledger.handle(.offered(uniqueIdentifier: "u", recipient: Self.app), at: 0)
       let effects = ledger.handle(.recipientGone(uniqueIdentifier: "u", isMoved: false), at: 0)
-      #expect(effects == [crash < 3 ? .offer(["u"]) : .settle(uniqueIdentifier: "u", outcome: .undelivered)])
+      #expect(effects == [crash < 3 ? .offer(["u"]) : .close(uniqueIdentifier: "u", outcome: .undelivered)])
     }
     _ = ledger.handle(.staged(uniqueIdentifier: "v", hasFile: true), at: 0)
     _ = ledger.handle(.offered(uniqueIdentifier: "v", recipient: Self.app), at: 0)
     #expect(
       ledger.handle(.recipientGone(uniqueIdentifier: "v", isMoved: true), at: 0)
-        == [.settle(uniqueIdentifier: "v", outcome: .delivered)])
+        == [.close(uniqueIdentifier: "v", outcome: .delivered)])
   }
 
   @Test("After the service died it looks at the file, and offers it again only if it is still there")
@@ -287,7 +287,7 @@ import Testing
       for _ in 1...5 { #expect(ledger.handle(.restarted, at: 1) == [.inspect(uniqueIdentifier: "u")]) }
       #expect(
         ledger.handle(.inspected(uniqueIdentifier: "u", isMoved: isMoved), at: 1)
-          == [isMoved ? .settle(uniqueIdentifier: "u", outcome: .delivered) : .offer(["u"])])
+          == [isMoved ? .close(uniqueIdentifier: "u", outcome: .delivered) : .offer(["u"])])
     }
   }
 }

@@ -11,8 +11,9 @@ public func becomes(within limit: Duration = .seconds(30), _ isSo: () throws -> 
   return true
 }
 
-/// As the other, for tests that leave their thread to others meanwhile.
-public func becomes(within limit: Duration = .seconds(30), _ isSo: () async throws -> Bool) async throws -> Bool {
+/// As `becomes`, for tests on threads that all tasks share: it leaves its thread to others meanwhile. It has a name of its own,
+/// because `#expect(try await becomes { … })` takes the other one where nothing in the closure is asynchronous.
+public func eventually(within limit: Duration = .seconds(30), _ isSo: () async throws -> Bool) async throws -> Bool {
   let end = ContinuousClock.now + limit
   while try await !isSo() {
     guard ContinuousClock.now < end else { return false }

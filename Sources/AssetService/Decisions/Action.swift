@@ -32,7 +32,7 @@ enum Action: Sendable, Equatable {
   case deleteFile(app: String, download: String)
   /// As if it had never been scheduled: its transfer ends, its file is deleted, and no event is sent.
   case withdrawDownload(app: String, download: String)
-  case settleDelivery(app: String, download: String, outcome: DeliveryLedger.Outcome)
+  case closeDelivery(app: String, download: String, outcome: DeliveryLedger.Outcome)
 
   // Clients
   case reply(call: UInt64, result: Result<String, Failure>)

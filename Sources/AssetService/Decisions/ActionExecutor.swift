@@ -89,11 +89,11 @@ final class ActionExecutor {
     await retry.tryAgain { subject, item throws(UnreadableJournal) in
       switch (item, subject) {
       case (.action(let action), _): try await perform(action)
-      case (.ending, .download(let key)): try await events.settle(key)
+      case (.ending, .download(let key)): try await events.applyEnd(of: key)
       case (.release, .download(let key)): try transfers.cancel(key)
       case (.event(let event), .job(let id)):
         if let key = try transfers.key(id) { await events.happened(key, event) }
-      case (.reconciliation, _): try await events.settleAll()
+      case (.reconciliation, _): try await events.applyEnds()
       case (.ending, _), (.release, _), (.event, _): break
       }
     }
@@ -125,7 +125,7 @@ final class ActionExecutor {
     case .removeApp(let app): await remove(app)
     case .inspect(let app, let download, let then): try files.inspect(app, download, then)
     case .deleteFile(let app, let download), .withdrawDownload(let app, let download): try files.remove(app, download)
-    case .settleDelivery(let app, let download, let outcome):
+    case .closeDelivery(let app, let download, let outcome):
       files.endDelivery(app, download)
       if outcome == .undelivered {
         news.log(app, "undelivered", "\(download): three recipients ended while they were told")

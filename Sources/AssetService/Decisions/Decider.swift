@@ -150,7 +150,7 @@ final class Decider {
         // The row stays until the file is gone, and the engine has nothing to do with it any more.
         downloads[app]?[download]?.isDiscarded = true
         write(app, download)
-      case .settleDelivery(let app, let download, let outcome):
+      case .closeDelivery(let app, let download, let outcome):
         guard downloads[app]?[download]?.isDiscarded != true else { continue }
         if outcome == .undelivered, downloads[app]?[download]?.failure == nil {
           downloads[app]?[download]?.isUndelivered = true

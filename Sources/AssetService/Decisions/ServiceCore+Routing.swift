@@ -360,9 +360,9 @@ extension ServiceCore {
         occurred(app, .init(number: newOccurrence(), uniqueIdentifier: unique, kind: kind))
       }
     case .deleteFile(let unique): act(.deleteFile(app: app, download: unique))
-    case .settle(let unique, let outcome):
+    case .close(let unique, let outcome):
       change(app) { $0.failed.remove(unique) }
-      act(.settleDelivery(app: app, download: unique, outcome: outcome))
+      act(.closeDelivery(app: app, download: unique, outcome: outcome))
     case .inspect(let unique): act(.inspect(app: app, download: unique, then: .inspected))
     }
   }

@@ -51,22 +51,22 @@ final class TransferEvents {
     } catch {
       logger.error("downloads that no app has any more can't be ended: \(error)")
     }
-    do { try await settleAll() } catch { retry.postpone(.reconciliation, of: .service, error) }
+    do { try await applyEnds() } catch { retry.postpone(.reconciliation, of: .service, error) }
   }
 
   /// One question to the journal: there may be 100,000 that go on.
-  func settleAll() async throws(UnreadableJournal) {
+  func applyEnds() async throws(UnreadableJournal) {
     let settled: [(app: String, identifier: String)]
     do { settled = try store.service.settledScheduled() } catch {
       throw UnreadableJournal("what ended before the service began", error)
     }
     for (app, unique) in settled where downloads[app]?[unique]?.entry?.isKnownToEngine == true {
-      await settleNowOrLater(.init(app: app, download: unique))
+      await applyEndNowOrLater(of: .init(app: app, download: unique))
     }
   }
 
   /// Ends a download where the engine's job of it has ended.
-  func settle(_ key: Transfers.Key) async throws(UnreadableJournal) {
+  func applyEnd(of key: Transfers.Key) async throws(UnreadableJournal) {
     let (app, unique) = (key.app, key.download)
     // It ended for the service before the engine had let go of it.
     guard let scheduled = downloads[app]?[unique] else { return files.acknowledge(app, unique) }
@@ -78,8 +78,8 @@ final class TransferEvents {
     }
   }
 
-  private func settleNowOrLater(_ key: Transfers.Key) async {
-    do { try await settle(key) } catch { retry.postpone(.ending, of: .download(key), error) }
+  private func applyEndNowOrLater(of key: Transfers.Key) async {
+    do { try await applyEnd(of: key) } catch { retry.postpone(.ending, of: .download(key), error) }
   }
 
   /// The engine says something of a job whose download can't be found out now.
@@ -89,7 +89,7 @@ final class TransferEvents {
 
   func happened(_ key: Transfers.Key, _ event: Transfers.Event) async {
     let (app, unique) = (key.app, key.download)
-    if event.isEnd || downloads[app]?[unique]?.isDiscarded == true { return await settleNowOrLater(key) }
+    if event.isEnd || downloads[app]?[unique]?.isDiscarded == true { return await applyEndNowOrLater(of: key) }
     if downloads[app]?[unique] == nil { return }
     switch event {
     case .began: decider.process(.app(app, .registry(.engineStarted(uniqueIdentifier: unique))))

@@ -33,7 +33,7 @@ extension DaysWorld {
     case .placeVersion(let app, let version): tell(app, .lifecycle(.versionPlaced(version: version)))
     case .removeApp(let app): tell(app, .lifecycle(.removed))
     case .inspect(let app, let download, let then): inspect(.init(app: app, download: download), then)
-    case .settleDelivery(let app, let download, let outcome): settled(.init(app: app, download: download), outcome)
+    case .closeDelivery(let app, let download, let outcome): settled(.init(app: app, download: download), outcome)
     case .call(let app, let recipient, let occurrence): call(app, recipient, occurrence)
     case .refusedWake(let app, _, let refusal):
       report.refusals[refusal.reason.rawValue, default: 0] += 1

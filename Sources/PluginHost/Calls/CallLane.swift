@@ -107,19 +107,21 @@ final class CallLane: Sendable {
   /// A runner that goes on for a call that wasn't made is looked at.
   func callFailed() { if state.withLock({ $0.isThawed }) { alarm.set() } }
 
+  /// A call that was made, and how its answer is waited for.
+  private struct Begun {
+    var id: UInt64
+    var words: CallWords
+    var way: AnswerWait.Way
+    var spinLimit: Duration
+    var sleepLimit: Duration
+    var isSpecial: Bool
+    var isThawed: Bool
+  }
+
   /// Makes the call at once where nothing is in its way, and waits a moment for its answer.
   func attempt(
     _ call: FunctionCall, _ ticket: UInt64, within limit: Duration?
   ) -> Attempt {
-    struct Begun {
-      var id: UInt64
-      var words: CallWords
-      var way: AnswerWait.Way
-      var spinLimit: Duration
-      var sleepLimit: Duration
-      var isSpecial: Bool
-      var isThawed: Bool
-    }
     let function = call.function
     guard function.longestAnswer <= limits.frameBytes else { return queue() }
     let since = BootClock.now

@@ -45,14 +45,7 @@ struct Grant {
       // As version 2 calls it, and version 1.
       let name = key == "execute" ? "'execute' ('libraries' in version 1)" : "'\(key)'"
       let subject = "\(path), which the policy grants under \(name)"
-      // As a policy file has them: names after links, and names that end early, would be others' paths.
-      guard path.isAbsolutePath, !path.utf8.contains(0), !path.pathNames.contains("..") else {
-        throw .usage("\(subject), isn't an absolute path without '..'")
-      }
-      if path == "/" { throw .usage("\(subject), is everything; name the directories that are needed") }
-      if RunnerView.links.contains(path) {
-        throw .usage("\(subject), is the runtime's, which every plugin may read")
-      }
+      try checkSpelling(of: path, subject)
       let place = places?.place(of: path) ?? path
       if machine.hidesFiles, RunnerView.isOwn(place) {
         throw .usage("\(subject), is where a plugin has something of its own; name what is needed in it")
@@ -62,23 +55,8 @@ struct Grant {
       guard identity.inode != root?.inode || identity.device != root?.device else {
         throw .usage("\(subject), leads to /, which is everything; name the directories that are needed")
       }
-      if let rejectionReason = RevealingFolder.rejectionReason(for: path, named) {
+      if let rejectionReason = RevealingFolder.rejectionReason(for: path, named) ?? rejectionReason(for: named, as: key) {
         throw .usage("\(subject), \(rejectionReason)")
-      }
-      // Where it is attached, none is opened (mount(2), MS_NODEV).
-      if identity.isDevice {
-        let names = PolicyDevice.allCases.map(\.rawValue).sorted().joined(separator: ", ")
-        throw .usage("\(subject), is a device; a plugin opens those alone that 'devices' names: \(names)")
-      }
-      if key == "list", !identity.isDirectory {
-        throw .usage("\(subject), is no folder: it has no names to list")
-      }
-      if key == "write", let rejectionReason = MachineFolder.rejectionReason(forWriting: named.path) {
-        throw .usage("\(subject), \(rejectionReason)")
-      }
-      if key == "execute", named.isPlugins {
-        throw .usage(
-          "\(subject), is a file or in a folder that plugins may write to: they could map what they wrote as code")
       }
       grants.append(
         Grant(
@@ -90,6 +68,33 @@ struct Grant {
     try checkNames(grants)
     if machine.hidesFiles { grants += try foldersBetween(grants, writable) }
     return try innermostLast(grants, machine)
+  }
+
+  /// As a policy file has them: names after links, and names that end early, would be others' paths.
+  private static func checkSpelling(of path: String, _ subject: String) throws(HostError) {
+    guard path.isAbsolutePath, !path.utf8.contains(0), !path.pathNames.contains("..") else {
+      throw .usage("\(subject), isn't an absolute path without '..'")
+    }
+    if path == "/" { throw .usage("\(subject), is everything; name the directories that are needed") }
+    if RunnerView.links.contains(path) {
+      throw .usage("\(subject), is the runtime's, which every plugin may read")
+    }
+  }
+
+  /// Why what a path leads to can't be granted under the policy's `key`; nil: it can.
+  private static func rejectionReason(for named: borrowing RunPath, as key: String) -> String? {
+    // Where it is attached, none is opened (mount(2), MS_NODEV).
+    if named.identity.isDevice {
+      let names = PolicyDevice.allCases.map(\.rawValue).sorted().joined(separator: ", ")
+      return "is a device; a plugin opens those alone that 'devices' names: \(names)"
+    }
+    return switch key {
+    case "list" where !named.identity.isDirectory: "is no folder: it has no names to list"
+    case "write": MachineFolder.rejectionReason(forWriting: named.path)
+    case "execute" where named.isPlugins:
+      "is a file or in a folder that plugins may write to: they could map what they wrote as code"
+    default: nil
+    }
   }
 
   /// What no policy grants isn't said to be missing: whether something is open under a number of the host's is no question.

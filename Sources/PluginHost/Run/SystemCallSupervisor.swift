@@ -142,21 +142,7 @@ final class SystemCallSupervisor {
     if !grants.starts.isEmpty, SystemCalls.name(of: call.number) == "clone" {
       grants.starts.forgetBegun(at: now, hasBegun: ThreadProgress.isBeyondClone)
     }
-    let decide = { (isAnyEnding: () -> Bool) in
-      withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
-        NotificationPolicy(
-          policy: self.plan.policy, grants: self.grants, isLoading: run.isLoading,
-          hidesFiles: self.plan.machine.hidesFiles, runner: run.pid, threads: { self.meter.threads ?? Int.max },
-          isAnyEnding: { now - since < Self.longestEnd && isAnyEnding() },
-          traced: self.plan.tracedCalls, connects: self.plan.network != nil, now: now
-        ).decide(call)
-      }
-    }
-    var decision = decide(isAnyEnding)
-    if case .count(let estimate) = decision {
-      count(estimate)
-      decision = decide(isAnyEnding)
-    }
+    let decision = decide(call, for: run, at: now) { now - since < Self.longestEnd && isAnyEnding() }
     var denial: RunReport.Denial?
     switch decision {
     case .proceed:
@@ -177,10 +163,7 @@ final class SystemCallSupervisor {
       if name == "execve" { meter.family?.count() }
       for argument in paths { denial = note(name, argument, of: call) ?? denial }
     case .deny(let wall, let name, let target, _, let kills):
-      var row = RunReport.Denial(
-        wall: wall, operation: name, target: target, count: 1,
-        rule: wall == "seccomp" ? plan.policy.lineRefusing(name, first: call.arguments.0) : nil)
-      if wall == "seccomp", let file = file(deniedTo: name, call) { row.name(file) }
+      let row = denialRow(wall, name, target, of: call)
       denials.record(row)
       denial = row
       if kills {
@@ -207,6 +190,32 @@ final class SystemCallSupervisor {
       default: 0
       }
     _ = ol_seccomp_answer(listener, call.id, code)
+  }
+
+  private func decide(
+    _ call: ol_notification, for run: any SupervisedRun, at now: Duration, isAnyEnding: () -> Bool
+  ) -> NotificationPolicy.Decision {
+    withoutActuallyEscaping(isAnyEnding) { isAnyEnding in
+      func decision() -> NotificationPolicy.Decision {
+        NotificationPolicy(
+          policy: plan.policy, grants: grants, isLoading: run.isLoading, hidesFiles: plan.machine.hidesFiles,
+          runner: run.pid, threads: { self.meter.threads ?? Int.max }, isAnyEnding: isAnyEnding,
+          traced: plan.tracedCalls, connects: plan.network != nil, now: now
+        ).decide(call)
+      }
+      let first = decision()
+      guard case .count(let estimate) = first else { return first }
+      count(estimate)
+      return decision()
+    }
+  }
+
+  private func denialRow(_ wall: String, _ name: String, _ target: String, of call: ol_notification) -> RunReport.Denial {
+    var row = RunReport.Denial(wall: wall, operation: name, target: target, count: 1)
+    guard wall == "seccomp" else { return row }
+    row.rule = plan.policy.lineRefusing(name, first: call.arguments.0)
+    if let file = file(deniedTo: name, call) { row.name(file) }
+    return row
   }
 
   private func count(_ estimate: NotificationPolicy.Estimate) {

@@ -29,66 +29,17 @@ struct PathSearch {
     _ round: [Observed], on machine: PolicyRecorder.Machine, wantsHosts: Bool, _ policy: inout Policy,
     _ recording: inout Recording
   ) -> Bool {
-    var found: [String: PathAccess] = [:]
-    /// What more than its presence was asked of.
-    var used: Set<String> = []
-    let plantedLink = machine.plantedLinks(policy)
+    let context = RoundContext(
+      policy: policy, machine: machine, plantedLink: machine.plantedLinks(policy), wantsHosts: wantsHosts)
+    var noticed = Noticed()
     for denial in round.flatMap(\.denials) where denial.wall == "files" && !Self.isOfCode(denial) {
-      let isReviewed = bounds.reviewed.contains { denial.target.lies(in: $0) }
-      if denial.isQuestion, !isReviewed {
-        recording.mention("it asked whether it may write there, and may do without", denial)
-        continue
-      }
-      if denial.writes, let reason = GrantRefusal.reason(forChanging: denial.target) {
-        recording.add(.refused(reason), denial.target, denial)
-        continue
-      }
-      guard let path = PolicyPath.named(denial.target),
-        case (var place, let access)? = grant(for: denial, path, machine)
-      else {
-        recording.add(Self.whyNot(denial.target, machine), denial.target, denial)
-        continue
-      }
-      if NetworkSearch.isOwn(place, under: policy) { continue }
-      if access == .list, place != path { foldersOfLinks.insert(place) }
-      // On the way to what may be granted a folder is there with the names in that.
-      if access == .list, refusal.reason(for: place, access, machine) != nil,
-        let below = bounds.reviewed.filter({ $0.lies(below: place) }).sorted().first(where: {
-          machine.kind($0) == .folder
-        })
-      {
-        place = below
-      }
-      if access == .write, place != path, machine.kind(path) != .absent {
-        replacedIn.insert(place)
-        replaced.insert(path)
-      }
-      if access == .write, place != path, Self.crossing.contains(denial.call) { movedIn.insert(place) }
-      let isForNetwork = wantsHosts && RunnerView.networkFiles.contains(place)
-      let reason =
-        isForNetwork
-        ? "with hosts under 'network' it has one of its own"
-        : refusal.reason(for: place, access, machine)
-          ?? (policy.access(to: place) < access ? Self.planted(place, plantedLink, machine) : nil)
-      guard let reason else {
-        // Who was denied to read a file often tries to write it next: whether that is needed, the next round tells. Of several
-        // attempts by one call it is known that one of them would write.
-        let isTriedBoth = found[place].map { $0 != access } ?? (access == .write && denial.count > 1)
-        found[place] =
-          isTriedBoth && machine.kind(place) == .file && policy.access(to: place) == .none
-          ? .read : max(found[place] ?? .none, access)
-        // To make a folder that is there asks for its presence as well.
-        let asks = SystemCalls.looks.contains(denial.call)
-        let isTold = !denial.writes && SystemCalls.changesFolder(denial.call, flags: nil)
-        if !asks, !isTold { used.insert(place) }
-        recording.add(.granted, place, denial)
-        continue
-      }
-      recording.add(.refused(reason), place, denial)
+      notice(denial, in: context, &noticed, &recording)
     }
+    var found = noticed.access
+    let plantedLink = context.plantedLink
     // A folder is there as soon as something in it is granted: whether that is enough, the next round tells.
     let new = found.filter { policy.access(to: $0.key) < $0.value }.keys
-    for place in new where !used.contains(place) && new.contains(where: { $0.lies(below: place) }) {
+    for place in new where !noticed.used.contains(place) && new.contains(where: { $0.lies(below: place) }) {
       if hasBeenThere.insert(place).inserted { found[place] = nil }
     }
     fold(&found, machine, policy, &recording)
@@ -119,6 +70,77 @@ struct PathSearch {
     }
     (policy.read, policy.write, policy.list) = (policy.read.sorted(), policy.write.sorted(), policy.list.sorted())
     return hasGrown
+  }
+
+  /// With what policy the runs of one round were made, and where.
+  private struct RoundContext {
+    let policy: Policy
+    let machine: PolicyRecorder.Machine
+    let plantedLink: (String) -> String?
+    let wantsHosts: Bool
+  }
+
+  /// What one round was denied and may be granted.
+  private struct Noticed {
+    var access: [String: PathAccess] = [:]
+    /// What more than its presence was asked of.
+    var used: Set<String> = []
+  }
+
+  private mutating func notice(
+    _ denial: Observed.Denial, in context: RoundContext, _ found: inout Noticed, _ recording: inout Recording
+  ) {
+    let isReviewed = bounds.reviewed.contains { denial.target.lies(in: $0) }
+    if denial.isQuestion, !isReviewed {
+      recording.mention("it asked whether it may write there, and may do without", denial)
+      return
+    }
+    if denial.writes, let reason = GrantRefusal.reason(forChanging: denial.target) {
+      recording.add(.refused(reason), denial.target, denial)
+      return
+    }
+    guard let path = PolicyPath.named(denial.target),
+      case (var place, let access)? = grant(for: denial, path, context.machine)
+    else {
+      recording.add(Self.whyNot(denial.target, context.machine), denial.target, denial)
+      return
+    }
+    if NetworkSearch.isOwn(place, under: context.policy) { return }
+    if access == .list, place != path { foldersOfLinks.insert(place) }
+    // On the way to what may be granted a folder is there with the names in that.
+    if access == .list, refusal.reason(for: place, access, context.machine) != nil,
+      let below = bounds.reviewed.filter({ $0.lies(below: place) }).sorted().first(where: {
+        context.machine.kind($0) == .folder
+      })
+    {
+      place = below
+    }
+    if access == .write, place != path, context.machine.kind(path) != .absent {
+      replacedIn.insert(place)
+      replaced.insert(path)
+    }
+    if access == .write, place != path, Self.crossing.contains(denial.call) { movedIn.insert(place) }
+    let isForNetwork = context.wantsHosts && RunnerView.networkFiles.contains(place)
+    let reason =
+      isForNetwork
+      ? "with hosts under 'network' it has one of its own"
+      : refusal.reason(for: place, access, context.machine)
+        ?? (context.policy.access(to: place) < access ? Self.planted(place, context.plantedLink, context.machine) : nil)
+    guard let reason else {
+      // Who was denied to read a file often tries to write it next: whether that is needed, the next round tells. Of several
+      // attempts by one call it is known that one of them would write.
+      let isTriedBoth = found.access[place].map { $0 != access } ?? (access == .write && denial.count > 1)
+      found.access[place] =
+        isTriedBoth && context.machine.kind(place) == .file && context.policy.access(to: place) == .none
+        ? .read : max(found.access[place] ?? .none, access)
+      // To make a folder that is there asks for its presence as well.
+      let asks = SystemCalls.looks.contains(denial.call)
+      let isTold = !denial.writes && SystemCalls.changesFolder(denial.call, flags: nil)
+      if !asks, !isTold { found.used.insert(place) }
+      recording.add(.granted, place, denial)
+      return
+    }
+    recording.add(.refused(reason), place, denial)
   }
 
   /// A file with a line of its own is a mount of its own, which can't be replaced or taken away, and neither can the folders around it.

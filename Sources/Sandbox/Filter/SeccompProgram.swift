@@ -146,8 +146,22 @@ package struct SeccompProgram: Sendable, Equatable {
       }
     }
 
+    /// Calls that are allowed, or answered, by their arguments.
     mutating func arguments(_ options: Options) throws(CompileError) {
-      let word: UInt64 = 0xffff_ffff
+      try memory(options)
+      try files(options)
+      try threads(options)
+      try commands()
+      if !options.killing.contains("socket") { try lookups() }
+      if options.connects { try connections() }
+      try processes(options)
+    }
+
+    /// Of 64 bits, those that the kernel reads of a number of 32.
+    private static let word: UInt64 = 0xffff_ffff
+
+    private mutating func memory(_ options: Options) throws(CompileError) {
+      let word = Self.word
       let execute = UInt64(PROT_EXEC)
       // Executable, locked and huge mappings are notified.
       let noCode = Test(argument: 2, mask: execute, value: 0)
@@ -163,23 +177,34 @@ package struct SeccompProgram: Sendable, Equatable {
       } else {
         try allow("mmap", [noCode, Test(argument: 3, mask: CallFlags.lockedOrHuge, value: 0)])
       }
+      try allow("mprotect", [Test(argument: 2, mask: execute, value: 0)])
+      for name in SystemCalls.pinning where !options.killing.contains(name) {
+        try rule(ol_scmp_errno(UInt16(ENOSYS)), name, [])
+      }
+    }
+
+    private mutating func files(_ options: Options) throws(CompileError) {
       // RLIMIT_FSIZE is asked where a file gets longer, and not where its blocks are reserved beyond its end
       // (FALLOC_FL_KEEP_SIZE): those are notified. Mode 3 gives blocks back.
-      for mode in [0, 3] as [UInt64] { try allow("fallocate", [Test(argument: 1, mask: word, value: mode)]) }
+      for mode in [0, 3] as [UInt64] { try allow("fallocate", [Test(argument: 1, mask: Self.word, value: mode)]) }
+      // Not CLOSE_RANGE_UNSHARE (2): each thread would have descriptors of its own, and as many as all of them may have.
+      try allow("close_range", [Test(argument: 2, mask: 2, value: 0)])
+      guard options.hidesFiles else { return }
+      for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)]
+      where !options.observesFiles || !SystemCalls.modes.contains(name) {
+        try allow(name, [Test(argument: argument, mask: CallFlags.foreignRights, value: 0)])
+      }
+    }
+
+    /// What one call does of many things, by the number of each.
+    private mutating func commands() throws(CompileError) {
+      let word = Self.word
       for option in [3, 4, 7, 8, 20, 21, 30, 38, 39] as [UInt64] {
         // SO_TYPE, ERROR, SNDBUF, RCVBUF, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL and DOMAIN of SOL_SOCKET. Others tell who is
         // at the other end, and SO_PEERPIDFD (Linux 6.5) gives a handle of it.
         try allow(
           "getsockopt", [Test(argument: 1, mask: word, value: 1), Test(argument: 2, mask: word, value: option)])
       }
-      // Not CLOSE_RANGE_UNSHARE (2): each thread would have descriptors of its own, and as many as all of them may have.
-      try allow("close_range", [Test(argument: 2, mask: 2, value: 0)])
-      try allow("mprotect", [Test(argument: 2, mask: execute, value: 0)])
-      // Threads go through clone, which can be decided by its flags; clone3 hides them in memory.
-      for name in SystemCalls.pinning where !options.killing.contains(name) {
-        try rule(ol_scmp_errno(UInt16(ENOSYS)), name, [])
-      }
-      if !options.killing.contains("clone3") { try rule(ol_scmp_errno(UInt16(ENOSYS)), "clone3", []) }
       for command in [0x541b, 0x5401, 0x5413, 0x5450, 0x5451, 0x5421] as [UInt64] {
         // FIONREAD, TCGETS, TIOCGWINSZ, FIONCLEX, FIOCLEX, FIONBIO
         try allow("ioctl", [Test(argument: 1, mask: word, value: command)])
@@ -195,6 +220,13 @@ package struct SeccompProgram: Sendable, Equatable {
       }
       // Reading one's own limits: no process named, no new value given.
       try allow("prlimit64", [Test(argument: 0, mask: word, value: 0), Test(argument: 2, mask: .max, value: 0)])
+      try allow("personality", [Test(argument: 0, mask: word, value: word)])
+    }
+
+    private mutating func threads(_ options: Options) throws(CompileError) {
+      let word = Self.word
+      // Threads go through clone, which can be decided by its flags; clone3 hides them in memory.
+      if !options.killing.contains("clone3") { try rule(ol_scmp_errno(UInt16(ENOSYS)), "clone3", []) }
       // Making oneself less urgent, which libdispatch does; more urgent, or another process, is notified.
       try allow(
         "setpriority",
@@ -217,9 +249,9 @@ package struct SeccompProgram: Sendable, Equatable {
       if !options.killing.contains("sched_setscheduler") {
         try rule(ol_scmp_errno(0), "sched_setscheduler", [Test(argument: 1, mask: word, value: 0)])
       }
-      try allow("personality", [Test(argument: 0, mask: word, value: word)])
-      if !options.killing.contains("socket") { try lookups() }
-      if options.connects { try connections() }
+    }
+
+    private mutating func processes(_ options: Options) throws(CompileError) {
       if options.makesProcesses {
         for name in ["fork", "vfork"] { try allow(name) }
         for flags in SystemCalls.processFlags {
@@ -229,13 +261,7 @@ package struct SeccompProgram: Sendable, Equatable {
       if options.startsPrograms {
         if !options.observesFiles { try allow("execve") }
         // ARCH_SET_FS: a program's first thread gets its thread-local storage by it.
-        try allow("arch_prctl", [Test(argument: 0, mask: word, value: 0x1002)])
-      }
-      if options.hidesFiles {
-        for (name, argument) in [("chmod", 1), ("fchmod", 1), ("fchmodat", 2)] as [(String, UInt32)]
-        where !options.observesFiles || !SystemCalls.modes.contains(name) {
-          try allow(name, [Test(argument: argument, mask: CallFlags.foreignRights, value: 0)])
-        }
+        try allow("arch_prctl", [Test(argument: 0, mask: Self.word, value: 0x1002)])
       }
     }
 

@@ -113,8 +113,8 @@ package struct DeliveryLedger: Sendable, Equatable, Codable {
     case .acknowledged(let unique, let isMoved):
       guard let entry = entries[unique], case .offered = entry.state else { return [] }
       remove(unique)
-      guard entry.hasFile, !isMoved else { return [.settle(uniqueIdentifier: unique, outcome: .delivered)] }
-      return [.deleteFile(uniqueIdentifier: unique), .settle(uniqueIdentifier: unique, outcome: .left)]
+      guard entry.hasFile, !isMoved else { return [.close(uniqueIdentifier: unique, outcome: .delivered)] }
+      return [.deleteFile(uniqueIdentifier: unique), .close(uniqueIdentifier: unique, outcome: .left)]
     case .recipientGone(let unique, let isMoved): return again(unique, isMoved: isMoved, isLost: true)
     case .inspected(let unique, let isMoved): return again(unique, isMoved: isMoved, isLost: false)
     case .discarded(let unique):
@@ -129,12 +129,12 @@ package struct DeliveryLedger: Sendable, Equatable, Codable {
     guard let entry = entries[unique], case .offered = entry.state else { return [] }
     if entry.hasFile, isMoved {
       remove(unique)
-      return [.settle(uniqueIdentifier: unique, outcome: .delivered)]
+      return [.close(uniqueIdentifier: unique, outcome: .delivered)]
     }
     if isLost { entries[unique]?.lostRecipients += 1 }
     guard entry.lostRecipients + (isLost ? 1 : 0) < Self.maxLostRecipients else {
       remove(unique)
-      return [.settle(uniqueIdentifier: unique, outcome: .undelivered)]
+      return [.close(uniqueIdentifier: unique, outcome: .undelivered)]
     }
     entries[unique]?.state = isGateClosed ? .held : .due
     return isGateClosed ? [] : [.offer([unique])]

@@ -28,7 +28,7 @@ extension DeliveryLedger {
     /// The callback returned and left the file (B55).
     case deleteFile(uniqueIdentifier: String)
     /// The file has another owner now, or none is left: its row may go.
-    case settle(uniqueIdentifier: String, outcome: Outcome)
+    case close(uniqueIdentifier: String, outcome: Outcome)
     /// Look whether the file is still where it was staged. Answer: `inspected`.
     case inspect(uniqueIdentifier: String)
   }

@@ -99,7 +99,7 @@ package struct Restrictions: Sendable, Equatable, Codable {
 
   package mutating func handle(_ event: Event, now: Instant) -> [Effect] {
     let before = essentialBudget
-    let effects = take(event)
+    let effects = effects(of: event)
     // Said after what it follows from; `budgets` says it in any case.
     guard isActive, essentialBudget != before, !effects.contains(.setBudget(.essential, allowed: essentialBudget))
     else {
@@ -108,7 +108,7 @@ package struct Restrictions: Sendable, Equatable, Codable {
     return effects + [.setBudget(.essential, allowed: essentialBudget)]
   }
 
-  private mutating func take(_ event: Event) -> [Effect] {
+  private mutating func effects(of event: Event) -> [Effect] {
     switch event {
     case .requested(let download, let isManifest): return requested(download, isManifest: isManifest)
     case .received(let unique, let bytes): return received(unique, max(0, bytes))

@@ -132,7 +132,7 @@ final class VolatileFiles: FileOperations {
         for index in state.names.indices { state.names[index].directories.remove(path) }
         state.names.removeAll { $0.directories.isEmpty }
       } else {
-        Self.settle(&state.contents[found.inode]) { _ in true }
+        Self.flush(&state.contents[found.inode]) { _ in true }
       }
     }
   }
@@ -141,11 +141,11 @@ final class VolatileFiles: FileOperations {
     try pass()
     state.withLock { state in
       state.names = []
-      for inode in state.contents.keys { Self.settle(&state.contents[inode]) { _ in true } }
+      for inode in state.contents.keys { Self.flush(&state.contents[inode]) { _ in true } }
     }
   }
 
-  private static func settle(_ contents: inout Contents?, _ isKept: (Int) -> Bool) {
+  private static func flush(_ contents: inout Contents?, _ isKept: (Int) -> Bool) {
     guard var changed = contents else { return }
     for (index, change) in changed.changes.enumerated() where isKept(index) {
       switch change {
@@ -195,7 +195,7 @@ final class VolatileFiles: FileOperations {
         }
       }
       for inode in state.contents.keys {
-        Self.settle(&state.contents[inode], survives)
+        Self.flush(&state.contents[inode], survives)
         guard let contents = state.contents[inode] else { continue }
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: contents.link))
         try file.truncate(atOffset: 0)

@@ -40,7 +40,7 @@ final class KillScene: @unchecked Sendable {
     ask(round.files.filter(\.isAppsOwn))
     try await kills
     if round.hasApp, app?.isRunning != true { try startApp() }
-    try await settle(round)
+    try await waitUntilQuiet(round)
     try await check(round)
     stopApp()
   }
@@ -164,7 +164,7 @@ final class KillScene: @unchecked Sendable {
     return Sight(isQuiet: isQuiet, isHeld: isHeld, text: "\(texts)")
   }
 
-  private func settle(_ round: KillRound) async throws {
+  private func waitUntilQuiet(_ round: KillRound) async throws {
     let deadline = ContinuousClock.now + .seconds(40)
     var quietSince: ContinuousClock.Instant?
     var lastAsk: ContinuousClock.Instant?
