@@ -43,9 +43,12 @@ package enum AppBundle {
       // The staging area is removed with its last reference.
       return withExtendedLifetime(staging) { check(at: bundle, isDevelopment: isDevelopment, limits: limits) }
     } catch {
-      let found = error.subject == path ? error.reason : error.description
+      // The archive is named by who shows this, and the remedy has a line of its own.
+      let isOfArchive = error.subject == path || error.subject == (try? Files.real(path))
+      let isKnown = [BundleError.Code.notABundle, .unsafeContent, .tooLarge, .damagedArchive].contains(error.code)
+      let found = isOfArchive ? (isKnown ? "a file that " : "") + error.reason : "\(error.subject): \(error.reason)"
       let finding = Finding(
-        file: "", expected: "a folder whose name ends in .app, or an archive with one", found: "one that \(found)",
+        file: "", expected: "a folder whose name ends in .app, or an archive with one", found: found,
         remedy: error.remedy)
       return (nil, [finding])
     }

@@ -129,6 +129,13 @@ package struct AppInstaller: Sendable {
   private func checkGroups(
     of app: AppDescription, in root: borrowing AppsRoot, sharing shared: Set<String>
   ) throws(BundleError) {
+    if let group = shared.subtracting(app.appGroups).min() {
+      let declared = app.appGroups.isEmpty ? "none" : app.appGroups.joined(separator: ", ")
+      throw BundleError(
+        .groupNotDeclared, app.identifier,
+        "doesn't declare the app group \(group), which --share-group names; it declares \(declared)",
+        remedy: "name one that it declares, or leave --share-group out")
+    }
     let ownership = groups(root)
     if let conflict = ownership.conflicts(of: app, sharing: shared).first {
       throw BundleError(

@@ -15,6 +15,8 @@ package struct BundleError: Error, Sendable, Equatable, CustomStringConvertible 
     case damagedArchive
     /// An app group belongs to another app (L16).
     case groupTaken
+    /// An installation is to share an app group that the app doesn't declare.
+    case groupNotDeclared
     /// The volume is full, or the user's quota is.
     case noSpace
     /// No app with that identifier is installed.

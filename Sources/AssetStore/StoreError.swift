@@ -29,7 +29,7 @@ public enum StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .heldBy(let pid, let program, let since, let path):
-      "\(path) is in use by \(program) (process \(pid)) since \(WallClock.stamp(since)); wait for it, end it, or name another state folder"
+      "\(path) is in use by \(program) (process \(pid)) since \(WallClock.text(since)); wait for it, end it, or name another state folder"
     case .unusable(let path, let why, let remedy): "\(path): \(why); \(remedy)"
     case .corrupt(let path, let why, let copy):
       "\(path) is damaged (\(why)); \(copy.isEmpty ? "" : "a copy is at \(copy); ")with --start-fresh its last backup, or an empty one, takes its place"

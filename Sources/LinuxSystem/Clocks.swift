@@ -29,7 +29,12 @@ package enum WallClock {
   }
 
   /// `20261121T085500Z`: sorts by time and is safe in a file name.
-  package static func stamp(_ nanoseconds: Int64) -> String {
+  package static func stamp(_ nanoseconds: Int64) -> String { text(nanoseconds, "", "") }
+
+  /// `2026-11-21T08:55:00Z` (ISO 8601): for messages.
+  package static func text(_ nanoseconds: Int64) -> String { text(nanoseconds, "-", ":") }
+
+  private static func text(_ nanoseconds: Int64, _ dash: String, _ colon: String) -> String {
     var seconds = time_t(nanoseconds / 1_000_000_000)
     var parts = tm()
     gmtime_r(&seconds, &parts)
@@ -37,8 +42,9 @@ package enum WallClock {
       let digits = String(number)
       return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
-    return padded(parts.tm_year + 1900, 4) + padded(parts.tm_mon + 1, 2) + padded(parts.tm_mday, 2) + "T"
-      + padded(parts.tm_hour, 2) + padded(parts.tm_min, 2) + padded(parts.tm_sec, 2) + "Z"
+    let date = [padded(parts.tm_year + 1900, 4), padded(parts.tm_mon + 1, 2), padded(parts.tm_mday, 2)]
+    let time = [padded(parts.tm_hour, 2), padded(parts.tm_min, 2), padded(parts.tm_sec, 2)]
+    return date.joined(separator: dash) + "T" + time.joined(separator: colon) + "Z"
   }
 }
 

@@ -24,6 +24,8 @@ package struct Observed: Sendable {
     var meansLink: Bool { !writes && (namesLink || SystemCalls.linkReaders.contains(call)) }
     /// What the path leads to on this machine, where that is another.
     package var real: String?
+    /// What a path with `..` means on this machine, by the links before that; nil: it has none, or that isn't known.
+    var resolved: String?
     /// A path that isn't there on this machine either: no wall kept the plugin from it.
     package var isAbsent = false
     /// What would let the plugin have it, in one line; nil: it wasn't asked for.
@@ -33,11 +35,11 @@ package struct Observed: Sendable {
     /// kept from it.
     package var isQuestion: Bool { wall == "files" && writes && SystemCalls.looks.contains(call) }
 
+    /// As a policy can have it; nil: it names no file, or none that a policy can name.
+    var named: String? { wall == "files" ? resolved ?? PolicyPath.named(target) : nil }
+
     /// What it is about, as expectations name it.
-    var places: [String] {
-      let named = wall == "files" ? PolicyPath.named(target) : nil
-      return [named ?? target] + [real].compactMap(\.self)
-    }
+    var places: [String] { [named ?? target] + [real].compactMap(\.self) }
 
     package var text: String { "\(wall): \(call)" + (target.isEmpty ? "" : "(\(target))") }
   }
@@ -83,6 +85,9 @@ package struct Observed: Sendable {
     denials = report.denials.map { denial in
       var row = Denial(denial, exists: { Files.isThere($0) ?? true }, isNamed: { Files.isNamed($0) ?? true })
       if row.wall == "files", let real = try? Files.real(row.target), !real.isExactly(row.target) { row.real = real }
+      if row.wall == "files", row.target.pathNames.contains("..") {
+        row.resolved = PolicyPath.asked(row.target, on: .this) ?? row.target
+      }
       if let policy, !row.isAbsent { row.remedy = Remedy(for: denial, under: policy).text }
       return row
     }

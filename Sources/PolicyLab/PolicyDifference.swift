@@ -109,19 +109,17 @@ package struct PolicyDifference: Sendable, Equatable, Encodable {
     func summary(_ names: Set<String>) -> [String] {
       SystemCallGroup.summary(of: names, counting: SystemCalls.isEverAllowed)
     }
-    for name in summary(old.systemCalls.refused.subtracting(new.systemCalls.refused)) {
-      add(true, "\(name) isn't denied any more")
-    }
-    for name in summary(new.systemCalls.refused.subtracting(old.systemCalls.refused)) {
-      add(false, "\(name) is denied")
-    }
-    let (was, now) = (old.killing, new.killing)
-    for name in SystemCallGroup.summary(of: was.subtracting(now), counting: { _ in true }) {
+    // What stays denied without a line of its own, as fork(2) without processes, is no wider.
+    let freed = old.systemCalls.refused.subtracting(new.systemCalls.refused).filter(new.lets)
+    let denied = new.systemCalls.refused.subtracting(old.systemCalls.refused).filter(old.lets)
+    // Of a call that one of them lets through is said once what the other does.
+    let (was, now) = (old.killing.subtracting(new.killing).subtracting(freed), new.killing.subtracting(old.killing))
+    for name in summary(freed) { add(true, "\(name) isn't denied any more") }
+    for name in summary(denied.subtracting(now)) { add(false, "\(name) is denied") }
+    for name in SystemCallGroup.summary(of: was, counting: { _ in true }) {
       add(true, "\(name) fails and no longer ends the run")
     }
-    for name in SystemCallGroup.summary(of: now.subtracting(was), counting: { _ in true }) {
-      add(false, "\(name) ends the run")
-    }
+    for name in SystemCallGroup.summary(of: now, counting: { _ in true }) { add(false, "\(name) ends the run") }
   }
 
   /// What the rules of one decide and those of the other don't. A rule that looks at fewer bits decides about more calls; where only
@@ -213,6 +211,13 @@ extension Policy {
     }
     for list in [\Policy.read, \.write, \.libraries, \.list] { add(list) }
     return (policy, links)
+  }
+
+  /// Whether a call of that name gets through, if its arguments are what they may be.
+  fileprivate func lets(_ name: String) -> Bool {
+    let granted = SystemCalls.granted(
+      connects: hasNetwork, makesProcesses: processes > 0, startsPrograms: startsPrograms)
+    return !systemCalls.refused.contains(name) && (granted.contains(name) || !denies(name))
   }
 
   /// System calls that end the run.

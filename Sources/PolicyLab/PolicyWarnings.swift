@@ -10,6 +10,14 @@ package enum PolicyWarnings {
   private static let secrets = ["/etc", "/home", "/root", "/var", "/proc", "/sys", "/run", "/boot"]
   private static let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/boot"]
 
+  /// Where recording grants nothing without a review, among what policies often name files of.
+  private static let reviewed = ["/proc", "/sys"]
+  /// How many processors there are is no secret, and the shipped policies grant it.
+  private static let processors = "/sys/devices/system/cpu"
+
+  /// Bytes that no run loads a library with: what a library's own data takes lies well above, and the kernel counts whole pages.
+  private static let leastMemory = 16 << 10
+
   package struct Warning: Sendable, Equatable {
     /// The path or pattern that it is about; nil: the policy as a whole.
     package var path: String?
@@ -22,6 +30,8 @@ package enum PolicyWarnings {
     /// Whether it can't be told if it exists, for a folder on the way that this user may not search.
     package var isHidden: (String) -> Bool = { _ in false }
     package var isDevice: (String) -> Bool
+    /// Whether it is a folder; nil: it isn't there.
+    package var isFolder: (String) -> Bool? = { _ in nil }
     /// Whether it is a folder that every user may write to.
     package var isOpenToAll: (String) -> Bool = { _ in false }
     /// Without symbolic links; the path itself where it leads to nothing.
@@ -47,6 +57,7 @@ package enum PolicyWarnings {
         exists: { Files.exists($0) }, isDevice: { (try? Files.identity(of: $0))?.isDevice ?? false },
         resolve: { policy in Result { () throws(HostError) in try PatternExpansion.resolved(policy) } })
       machine.isHidden = { Files.isThere($0) == nil }
+      machine.isFolder = Files.isFolder
       machine.real = { path in (try? Files.real(path)) ?? path }
       machine.hops = { LinkHops.all(from: $0, link: Files.link) }
       machine.plantedLinks = { policy in PluginReach(under: policy).plantedLink }
@@ -73,6 +84,14 @@ package enum PolicyWarnings {
       }
       if !isPattern, !isProcess, machine.isDevice(path) {
         warn("\(path) is a device, and no plugin opens it: a run with this policy is refused; see 'devices'")
+      }
+      if policy.list.contains(path), !isProcess, machine.isFolder(path) == false {
+        warn("\(path) is no folder, so that it has no names to list: a run with this policy is refused")
+      }
+      if !isProcess, !path.lies(in: Self.processors), let holder = reviewed.first(where: { path.lies(below: $0) }) {
+        warn(
+          "\(path) lies in \(holder), which shows what the machine and its other programs do: recording leaves it to a review"
+        )
       }
       if policy.read.contains(path), policy.write.contains(path) {
         warn("\(path) is under read and under write; write has both")
@@ -114,6 +133,13 @@ package enum PolicyWarnings {
       }
     }
     found += refusals(policy, on: machine).map { Warning(message: $0) }
+    if policy.limits.memory < leastMemory {
+      found.append(
+        Warning(
+          message:
+            "limits.memory: \(policy.limits.memory) bytes are less than what loading anything takes: a run with this policy is refused; write MiB behind the number"
+        ))
+    }
     for (name, action) in policy.systemCalls.onDenied.sorted(by: { $0.key < $1.key }) where action == .deny {
       found.append(Warning(message: "onDenied.\(name): deny is what holds anyway"))
     }
@@ -140,6 +166,7 @@ package enum PolicyWarnings {
     }
     if let other { return RevealingFolder.rejectionReason(forPartOf: other, leadingTo: machine.real(other)) }
     guard policy.list.contains(path), let parent = parent(of: path) else { return nil }
+    if real.lies(in: RunnerView.temporary) { return RevealingFolder.listedInTemporary }
     if let holder = RunnerView.runtime.first(where: { path.lies(in: $0) }) {
       return RevealingFolder.rejectionReason(forListedIn: holder)
     }

@@ -46,6 +46,10 @@ package struct Remedy: Sendable, Equatable {
 
     package init(isFolder: @escaping (String) -> Bool?) { self.isFolder = isFolder }
 
+    fileprivate var folders: PolicyPath.Machine {
+      PolicyPath.Machine(isFolder: { isFolder($0) ?? false }, real: real, hops: hops)
+    }
+
     package static var this: Machine {
       var machine = Machine(isFolder: Files.isFolder)
       machine.real = { path in (try? Files.real(path)) ?? path }
@@ -74,6 +78,10 @@ package struct Remedy: Sendable, Equatable {
       self = Remedy(line: nil, words: Self.removal(of: rule, denial.operation))
       return
     }
+    if let words = Self.untold(denial, machine) {
+      self = Remedy(line: nil, words: words)
+      return
+    }
     switch denial.wall {
     case "files": self = Self.file(denial, policy, machine)
     case "limits": self = Self.limit(denial, policy.limits)
@@ -87,13 +95,13 @@ package struct Remedy: Sendable, Equatable {
     case _ where SystemCalls.startsProcess(denial.operation, shown: denial.target):
       self = Self.process(policy)
     case _ where denial.operation == "execve" && denial.target.isAbsolutePath:
-      let path = Self.file(of: denial)
+      let path = Self.file(of: denial, machine)
       self =
         Self.rejection(of: path, denial, machine).map { Remedy(line: nil, words: $0) }
         ?? Self.starting(path, policy, machine, isFirst: policy.processes == 0)
     case _ where Self.wantsLockedOrHuge(denial): self = Remedy(line: nil, words: Self.lockedOrHuge)
     case _ where denial.operation == "mmap" && denial.target.isAbsolutePath:
-      self = Self.mapping(Self.file(of: denial), policy, machine)
+      self = Self.mapping(Self.file(of: denial, machine), policy, machine)
     case _ where denial.operation == "mmap" && Self.mapsFile(denial.target):
       self = Remedy(
         line: Self.laterCode,
@@ -108,7 +116,7 @@ package struct Remedy: Sendable, Equatable {
         policy,
         "gives it sockets that reach nothing; the report then names the host and port to list instead"
       )
-    default: self = Remedy(line: nil, words: Self.calls(denial.operation))
+    default: self = Remedy(line: nil, words: Self.calls(denial.operation, denial.target))
     }
     words += lineInTheWay(policy)
   }
@@ -150,9 +158,18 @@ package struct Remedy: Sendable, Equatable {
       "the policy's own rule decides this: remove '\(rule)'\(words), in it or in what it extends; of a policy that comes with outrider, take another one"
   }
 
-  private static func file(of denial: RunReport.Denial) -> String {
+  private static func file(of denial: RunReport.Denial, _ machine: Machine) -> String {
     let path = denial.path ?? denial.target
-    return PolicyPath.named(path) ?? path
+    return PolicyPath.asked(path, on: machine.folders) ?? path
+  }
+
+  /// Why a path isn't followed through its `..`; nil: it has none, or it is known what it means.
+  private static func untold(_ denial: RunReport.Denial, _ machine: Machine) -> String? {
+    let path = denial.path ?? denial.target
+    guard denial.wall == "files" || ["execve", "mmap"].contains(denial.operation), path.isAbsolutePath,
+      path.pathNames.contains(".."), PolicyPath.asked(path, on: machine.folders) == nil
+    else { return nil }
+    return PolicyPath.untold
   }
 
   static func files(_ access: String, _ path: String) -> String {
@@ -163,7 +180,7 @@ package struct Remedy: Sendable, Equatable {
   init(line: String?, words: String) { (self.line, self.words) = (line, words) }
 
   private static func file(_ denial: RunReport.Denial, _ policy: Policy, _ machine: Machine) -> Remedy {
-    let path = file(of: denial)
+    let path = file(of: denial, machine)
     if let reason = rejection(of: path, denial, machine) { return Remedy(line: nil, words: reason) }
     if denial.namesLink || SystemCalls.linkReaders.contains(denial.operation), !denial.writes,
       let remedy = Self.ofLink(path, policy, machine)
@@ -193,12 +210,20 @@ package struct Remedy: Sendable, Equatable {
       // Whether a folder is a link is asked on the way to what lies in it, as realpath(3) does.
       guard machine.isFolder(path) == true, path != "/" else { return nil }
       return Remedy(
-        line: files("list", path),
-        words: "shows the names in it; it is also there once something that lies in it is granted")
+        line: files(listing(path), path),
+        words: "shows \(whatIsListed(path)) in it; it is also there once something that lies in it is granted")
     }
     // By the link's own name a plugin has what it leads to.
     guard let folder = path.parentFolder, folder != "/", machine.plantedLink(folder, policy) == nil else { return nil }
-    return Remedy(line: files("list", folder), words: "shows where that link leads, and the names in its folder")
+    return Remedy(
+      line: files(listing(folder), folder),
+      words: "shows where that link leads, and \(whatIsListed(folder)) in its folder")
+  }
+
+  private static func listing(_ folder: String) -> String { PolicyPath.listing(folder) == .list ? "list" : "read" }
+
+  private static func whatIsListed(_ folder: String) -> String {
+    PolicyPath.listing(folder) == .list ? "the names" : "all that is"
   }
 
   static let otherDevice =
@@ -238,7 +263,9 @@ package struct Remedy: Sendable, Equatable {
     case true?:
       Remedy(
         line: files("read", path),
-        words: "shows all that lies in it; under 'list', names alone\(listed(in: path, policy))")
+        words: PolicyPath.listing(path) == .list
+          ? "shows all that lies in it; under 'list', names alone\(listed(in: path, policy))"
+          : "shows all that lies in it")
     case false? where RunnerView.networkFiles.contains(path):
       Remedy(
         line: files("read", path),
@@ -379,27 +406,5 @@ package struct Remedy: Sendable, Equatable {
     return Remedy(
       line: "network: [\(PolicyText.quoted(endpoint.text))]",
       words: "lets it send everything that it can read to that port of that machine")
-  }
-
-  private static func calls(_ name: String) -> String {
-    switch name {
-    case "socketpair":
-      "a pair of stream sockets is all that 'network: pairs' gives, and to the plugin's own process alone: a pipe does without"
-    case "socket", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg":
-      "plugins have no network but TCP to what 'network' lists: an extension returns a download, and a library is given what was fetched for it"
-    case "uselib": "no policy allows it: the dynamic loader maps libraries, ld.so(8)"
-    case "mmap", "mprotect", "pkey_mprotect":
-      "code comes from files and is never writable: turn a just-in-time compiler off"
-    case "mlock", "mlock2", "mlockall": lockedOrHuge
-    case "clone", "execve", "execveat", "clone3":
-      "no policy lets it start that: threads, and with 'processes' what fork(3), posix_spawn(3) and execve(2) start"
-    case "ptrace", "process_vm_readv", "process_vm_writev", "kill", "tkill", "tgkill", "pidfd_open", "pidfd_getfd":
-      "no policy lets it look into other processes or signal them"
-    case "memfd_create", "shmget", "shmat": "memory that isn't its own can't be counted: map anonymous memory"
-    case "flock": "other plugins would see it: locks of fcntl(2) and lockf(3) are the plugin's own"
-    case "chown", "fchown", "lchown", "fchownat": "what it makes has the owner that its folder's files have"
-    case "chmod", "fchmod", "fchmodat": "no policy lets it set set-user-ID or give rights to other users"
-    default: "no policy allows it: the call reaches beyond the plugin"
-    }
   }
 }

@@ -42,11 +42,16 @@ struct BenchCommand: AsyncParsableCommand {
   )
   var `extension`: String?
   @Option(name: .customShort("n"), help: "How often.") var count = 200
-  @Option(help: "The manifest of the content request; ten assets by default.") var manifest: String?
+  @Option(help: "The manifest of the content request; ten assets by default. None for call.") var manifest: String?
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   func validate() throws {
-    guard `extension` ?? "" == "", what != .call else { return }
+    if what == .call {
+      if `extension` != nil { throw ValidationError("call measures calls of the C library; leave the extension out.") }
+      if manifest != nil { throw ValidationError("call makes no content request; leave --manifest out.") }
+      return
+    }
+    guard `extension` ?? "" == "" else { return }
     throw ValidationError(
       "Name what '\(what)' is to measure: \(what == .neighbours ? "the folder of a corpus" : "a .so or an .appex folder")."
     )

@@ -52,7 +52,7 @@ extension BundleCommand {
         if json {
           try Output.json(Report(app: app, findings: findings))
         } else {
-          FindingList.show(findings)
+          FindingList.show(findings, of: path)
           Output.line(FindingList.summary(path, app, findings))
         }
         Exit.leave(status)
@@ -119,12 +119,12 @@ extension BundleCommand {
         if json {
           try? Output.json(Check.Report(app: app, findings: findings))
         } else {
-          FindingList.show(findings)
+          FindingList.show(findings, of: output)
           Output.line(FindingList.summary(output, app, findings))
         }
         Exit.leave(0)
       } catch {
-        if !json { FindingList.show(error.findings) }
+        if !json { FindingList.show(error.findings, of: output) }
         Exit.leave(FindingList.exitStatus(error.code), error.description)
       }
     }
@@ -133,7 +133,8 @@ extension BundleCommand {
 
 /// Findings as people read them.
 enum FindingList {
-  static func show(_ findings: [Finding]) {
+  /// `path`: what they are about, by which those of no single file in it are named.
+  static func show(_ findings: [Finding], of path: String) {
     let rows = findings.map { finding in
       [
         finding.severity.rawValue, Printable.text(finding.file, limit: 60), Printable.text(finding.key, limit: 80),
@@ -142,7 +143,7 @@ enum FindingList {
     }
     for (row, finding) in zip(rows, findings) {
       let place = [row[1], row[2]].filter { !$0.isEmpty }.joined(separator: ": ")
-      Output.line("\(row[0])  \(place)")
+      Output.line("\(row[0])  \(place.isEmpty ? Printable.text(path) : place)")
       Output.line("  expected  \(row[3])")
       Output.line("  found     \(row[4])")
       if let remedy = finding.remedy { Output.line("  remedy    \(Printable.text(remedy, limit: 200))") }
@@ -163,7 +164,7 @@ enum FindingList {
   /// As sysexits.h has it: bad data, no input, can't create.
   static func exitStatus(_ code: BundleError.Code) -> Int32 {
     switch code {
-    case .invalid, .notABundle, .unsafeContent, .tooLarge, .damagedArchive, .groupTaken: 65
+    case .invalid, .notABundle, .unsafeContent, .tooLarge, .damagedArchive, .groupTaken, .groupNotDeclared: 65
     case .unreadable, .notInstalled: 66
     case .noSpace, .systemRefused: 73
     }

@@ -29,7 +29,7 @@ struct DigestCommand: ParsableCommand {
       }
       guard let identity = try? Files.identity(of: file), identity.isRegularFile,
         let handle = FileHandle(forReadingAtPath: file)
-      else { throw Failure(66, "\(file): isn't a file that can be read") }
+      else { throw Failure(66, "\(file): \(InputFile.problem(file) ?? "isn't a regular file")") }
       if identity.size == 0 { throw Failure(64, "\(file): is empty, and an empty file has no chunks") }
       var whole = RunningHash(.sha256)
       var list = ChunkListFile(chunkSize: Int64(size), size: 0, sha256: "", chunks: [])
@@ -72,6 +72,10 @@ struct ChunkListFile: Codable {
       digests.allSatisfy({ $0.algorithm == .sha256 }),
       let list = ChunkList(chunkSize: file.chunkSize, totalSize: file.size, digests: digests.flatMap(\.bytes))
     else { throw Failure(64, "--chunks \(path): isn't what `outrider digest` prints") }
+    guard file.sha256.isEmpty || ContentDigest(hex: file.sha256)?.algorithm == .sha256 else {
+      throw Failure(
+        64, "--chunks \(path): its 'sha256', \(Printable.text(file.sha256, limit: 70)), isn't 64 hexadecimal digits")
+    }
     if let sha256, !file.sha256.isEmpty, sha256.lowercased() != file.sha256.lowercased() {
       throw Failure(
         64,

@@ -23,11 +23,12 @@ struct ExploreCommand: AsyncParsableCommand {
 
       --header says so for a library without debug information: libclang reads it, in a plugin of its own inside the \
       walls. It is a path, or a name such as zlib.h or openssl/evp.h. What header and debug information say otherwise of a \
-      function is told.
+      function is told. --include and --define need --header.
 
       --fuzz calls one function so many times inside the walls, each time in a process of its own, and counts how that \
       ended. Each kind of end has a command line that repeats the first of its kind. The exit status is 0 whatever the \
-      function does.
+      function does. --signature, --seed, --policy, --container, --env, --observe, --wall, --cpu and --memory need it: \
+      without it nothing of the library runs.
 
       EXAMPLES
         outrider explore libz.so.1
@@ -47,16 +48,22 @@ struct ExploreCommand: AsyncParsableCommand {
   @OptionGroup var headers: HeaderOptions
   @Option(help: "Only this function.") var function: String?
   @Option(help: "Call it so many times with seeded arguments.") var fuzz: Int?
-  @Option(help: "Its type, where the library doesn't say: RETURN(ARGUMENTS).") var signature: String?
-  @Option(help: "What the arguments are made of; the same seed makes the same ones.") var seed: UInt64 = 1
+  @Option(help: "With --fuzz: its type, where the library doesn't say: RETURN(ARGUMENTS).") var signature: String?
+  @Option(
+    help: "With --fuzz: what the arguments are made of; the same seed makes the same ones (default: 1).")
+  var seed: UInt64?
 
   private static let maxAttempts = 1_000_000
   private static let maxShown = 200
   private static let usualWall = "1s"
+  private static let usualSeed: UInt64 = 1
 
   func validate() throws {
+    if header.isEmpty, let option = headers.given { throw ValidationError("\(option) needs --header") }
     guard let fuzz else {
-      if signature != nil { throw ValidationError("--signature needs --fuzz") }
+      // Headers and debug information are read under walls of their own, of which --cold alone changes something.
+      let option = signature != nil ? "--signature" : seed != nil ? "--seed" : sandbox.ofRun
+      if let option { throw ValidationError("\(option) needs --fuzz") }
       return
     }
     guard (1...Self.maxAttempts).contains(fuzz) else {
@@ -201,6 +208,8 @@ struct ExploreCommand: AsyncParsableCommand {
     var outcomes: [FuzzOutcomes.Class]
   }
 
+  private var usedSeed: UInt64 { seed ?? Self.usualSeed }
+
   private func fuzz(_ exploration: LibraryExploration) async throws {
     guard let name = function, let count = fuzz else { return }
     guard let text = signature ?? exploration.functions.first(where: { $0.name == name })?.usualSignature else {
@@ -213,7 +222,7 @@ struct ExploreCommand: AsyncParsableCommand {
     var options = sandbox
     if options.wall == nil, options.policy == nil { options.wall = Self.usualWall }
     let policy = try options.makePolicy()
-    let fuzzer = CallFuzzer(parsed, seed: seed)
+    let fuzzer = CallFuzzer(parsed, seed: usedSeed)
     let outcomes = Interim(FuzzOutcomes())
     let progress = CorpusProgress(total: count)
     let command = self
@@ -243,10 +252,10 @@ struct ExploreCommand: AsyncParsableCommand {
     guard !sandbox.json else {
       return try Output.json(
         FuzzReport(
-          function: name, signature: signature.description, seed: seed, attempts: outcomes.count,
+          function: name, signature: signature.description, seed: usedSeed, attempts: outcomes.count,
           outcomes: outcomes.classes))
     }
-    Output.line("\(outcomes.count) calls of \(Printable.text(name, limit: 100)), \(signature), seed \(seed)")
+    Output.line("\(outcomes.count) calls of \(Printable.text(name, limit: 100)), \(signature), seed \(usedSeed)")
     for outcome in outcomes.classes.sorted(by: { $0.count > $1.count }) {
       Output.line("\(outcome.count) × \(Printable.text(outcome.outcome, limit: 600))")
       Output.line("  \(outcome.command)")

@@ -11,6 +11,9 @@ struct HeaderOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A macro: NAME or NAME=VALUE; may be repeated.", valueName: "name=value"))
   var define: [String] = []
 
+  /// The first of them that was given.
+  var given: String? { include.isEmpty ? define.isEmpty ? nil : "--define" : "--include" }
+
   /// `option`: of the command, for a header that has to be read before.
   func read(_ headers: [String], before option: String, _ host: PluginHost) async throws -> HeaderDescription {
     do throws(HeaderReader.Failure) {

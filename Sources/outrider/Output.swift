@@ -145,7 +145,7 @@ enum Output {
           + ": \(row.sent) bytes sent, \(row.received) received"
           + (row.failed > 0 ? "; \(row.failed) failed, the last: \(Printable.text(row.failure, limit: 200))" : ""))
     }
-    var remedies = 0
+    var (remedies, cut) = (0, 0)
     var last = ""
     for denial in report.denials {
       let target = denial.target.isEmpty ? "" : "(\(denial.target))"
@@ -154,12 +154,16 @@ enum Output {
           + (denial.mayHaveChanged ? " (another thread may have changed it)" : ""))
       // Once for those that follow each other.
       let remedy = Remedy(for: denial, under: policy)
-      if remedies < maxRemedies, remedy.text != last {
-        remedies += 1
-        last = remedy.text
-        for line in remedy.paragraph { note(Printable.text(line, limit: 4400)) }
+      guard remedy.text != last else { continue }
+      last = remedy.text
+      guard remedies < maxRemedies else {
+        cut += 1
+        continue
       }
+      remedies += 1
+      for line in remedy.paragraph { note(Printable.text(line, limit: 4400)) }
     }
+    if cut > 0 { note("… what helps with \(cut == 1 ? "1 other" : "\(cut) others") isn't shown: --json has all of it") }
     if report.droppedDenials > 0 { note("… and \(report.droppedDenials) other denied calls") }
     for entry in report.log {
       note("log \(entry)")

@@ -3,6 +3,7 @@ internal import AssetModel
 internal import Downloads
 internal import Glibc
 internal import LinuxSystem
+internal import ServiceProtocol
 
 @main
 struct Outrider: AsyncParsableCommand {
@@ -31,7 +32,7 @@ struct Outrider: AsyncParsableCommand {
 
       With --json a command that ends without a result prints {"error": {"message": …, "status": …}} instead.
       """,
-    version: "0.1.0",
+    version: ProductVersion.text,
     subcommands: [
       RunCommand.self, CallCommand.self, InspectCommand.self, ExploreCommand.self, BindCommand.self,
       DoctorCommand.self, BenchCommand.self, FetchCommand.self,

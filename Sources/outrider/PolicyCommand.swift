@@ -168,9 +168,15 @@ struct PolicyShowCommand: AsyncParsableCommand {
   @Argument(
     help: "A policy: a file, or a shipped one by name (downloader, computation, codec, interpreter, developer).",
     completion: .file(extensions: ["yaml", "yml"])) var file: String?
-  @Flag(help: "Print the file itself, with its comments.") var source = false
-  @Flag(help: "List the groups of system calls that policies may name.") var groups = false
+  @Flag(help: "Print the file itself, with its comments, as YAML.") var source = false
+  @Flag(help: "List the groups of system calls that policies may name; it takes no policy.") var groups = false
   @Flag(help: "Print one JSON object on standard output.") var json = false
+
+  func validate() throws {
+    if source, json { throw ValidationError("--source and --json contradict each other.") }
+    if source, groups { throw ValidationError("--source and --groups contradict each other.") }
+    if groups, file != nil { throw ValidationError("--groups lists what any policy may name; leave the file out.") }
+  }
 
   func run() async {
     do {

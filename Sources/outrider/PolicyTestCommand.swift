@@ -44,12 +44,15 @@ struct PolicyTestCommand: AsyncParsableCommand {
   @Argument(help: "Test files.", completion: .file(extensions: ["yaml", "yml"])) var files: [String] = []
   @Flag(help: "Run the hostile plugins of a folder instead.") var corpus = false
   @OptionGroup var corpusOptions: CorpusOptions
-  @Option(help: "table, json, junit or html.") var format: TestReport.Format = .table
+  @Option(help: "table, json, junit or html (default: table).") var format: TestReport.Format?
   @Option(help: "Write the report to this file instead of standard output.", completion: .file()) var output: String?
   @Flag(help: "Show only what isn't as expected.") var failures = false
   @Flag(help: "The same as --format json.") var json = false
 
   func validate() throws {
+    if json, let format, format != .json {
+      throw ValidationError("--json and --format \(format.rawValue) contradict each other.")
+    }
     if corpus {
       guard files.count < 2 else { throw ValidationError("--corpus takes one folder; \(files.count) were given") }
     } else {
@@ -113,7 +116,7 @@ struct PolicyTestCommand: AsyncParsableCommand {
   }
 
   private func write(_ report: TestReport) throws {
-    let text = try report.text(json ? .json : format, onlyFailures: failures)
+    let text = try report.text(json ? .json : format ?? .table, onlyFailures: failures)
     guard let output else { return Output.line(text) }
     try OutputFile.write(text + "\n", to: output)
     Output.note(report.summary)

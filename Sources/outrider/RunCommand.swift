@@ -49,8 +49,9 @@ struct RunCommand: AsyncParsableCommand {
   @Option(help: "Any file or pipe of at most 64 MiB; its content is the extension's affair.") var manifest: String
   @Option(help: "ID=FILE: then hand this file over as the finished download ID, one that was asked for.") var finished:
     [String] = []
-  @Option(help: "ID=CODE: then report that the download ID failed with this NSURLErrorDomain code.") var failed:
-    [String] = []
+  @Option(
+    help: "ID=CODE: then report that the download ID failed with this NSURLErrorDomain code, which isn't 0.")
+  var failed: [String] = []
 
   @Flag(help: "Show what the extension logs without 'privacy: .public', or as private.") var showPrivate = false
 
@@ -100,7 +101,15 @@ struct RunCommand: AsyncParsableCommand {
     let failed = try self.failed.map { text in
       let (identifier, code) = try Self.pair(text, "--failed ID=CODE")
       guard let number = Int64(code) else { throw Failure(64, "--failed '\(text)': the code isn't a number") }
+      guard number != 0 else {
+        throw Failure(64, "--failed '\(text)': 0 is no failure; give a code of NSURLErrorDomain, for example -1001")
+      }
       return (identifier, number)
+    }
+    for (identifier, _) in failed where finished.contains(where: { $0.0.utf8.elementsEqual(identifier.utf8) }) {
+      throw Failure(
+        64,
+        "--finished and --failed contradict each other for \(Printable.text(identifier, limit: 60)); leave one out")
     }
     let files = try finished.map { identifier, file in
       (identifier, try FinishedFile(opening: file, policy: policy, container: sandbox.container))

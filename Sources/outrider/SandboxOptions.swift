@@ -47,6 +47,15 @@ struct SandboxOptions: ParsableArguments {
   @Flag(help: "Print one JSON object on standard output.")
   var json = false
 
+  /// The first of those that say under what a plugin runs, if one was given.
+  var ofRun: String? {
+    let given = [
+      (container != nil, "--container"), (policy != nil, "--policy"), (!env.isEmpty, "--env"), (observe, "--observe"),
+      (wall != nil, "--wall"), (cpu != nil, "--cpu"), (memory != nil, "--memory"),
+    ]
+    return given.first { $0.0 }?.1
+  }
+
   func makePolicy() throws -> Policy {
     var result = try policy.map(PolicyInput.policy) ?? Policy()
     for text in env {
@@ -112,6 +121,16 @@ struct SandboxOptions: ParsableArguments {
 enum InputFile {
   static func tooLong(_ path: String, limit: Int) -> Failure {
     Failure(64, "\(Printable.text(path)): has more than \(limit >> 20) MiB, and no more than that is read")
+  }
+
+  /// Why a file can't be read; nil where it can be opened and is no folder.
+  static func problem(_ path: String) -> String? {
+    do throws(SystemCallError) {
+      _ = try OwnedDescriptor.open(path, O_RDONLY | O_NONBLOCK)
+    } catch {
+      return SystemCallError.message(error.code)
+    }
+    return Files.isFolder(path) == true ? SystemCallError.message(EISDIR) : nil
   }
 
   /// A pipe will do; what is longer than `limit` isn't read to its end.

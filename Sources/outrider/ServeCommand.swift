@@ -124,6 +124,11 @@ struct ServeCommand: AsyncParsableCommand {
       guard name.isEmpty, caDir == nil, !clientCertificate else {
         throw Failure(64, "--name, --ca-dir and --client-certificate need --tls")
       }
+      if let script, Self.hasCertificateFaults(configuration.script) {
+        Output.note(
+          "--script \(Printable.text(script)): its certificate faults need --tls; without it those connections are served as any others"
+        )
+      }
       return (configuration, nil, nil)
     }
     let directory = caDir ?? CertificateAuthority.defaultDirectory
@@ -139,9 +144,16 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
+  private static func hasCertificateFaults(_ script: FaultScript) -> Bool {
+    script.connections.contains { rule in
+      if case .certificate = rule.action { true } else { false }
+    }
+  }
+
   private static func readScript(_ path: String) throws -> FaultScript {
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw Failure(66, "--script \(path): isn't a file that can be read; Examples/bad-day.yaml is one")
+      throw Failure(
+        66, "--script \(path): \(InputFile.problem(path) ?? "can't be read"); Examples/bad-day.yaml is a script")
     }
     do {
       return try FaultScript(parsing: String(decoding: data, as: UTF8.self), file: path)

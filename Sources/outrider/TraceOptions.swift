@@ -16,13 +16,17 @@ struct TraceOptions: ParsableArguments {
       "With --trace: only these, and all of them: a group of system calls as policies name it (outrider policy show --groups), files, code, denied, or a call; with commas.",
       valueName: "groups"))
   var traceOnly: String?
-  @Option(help: "With --trace: text, or json for an object a line.") var traceFormat = Format.text
+  @Option(help: "With --trace: text, or json for an object a line (default: text).") var traceFormat: Format?
   @Option(help: "With --trace: write to this file instead of standard error.", completion: .file())
   var traceOutput: String?
 
   /// What `policy record` has no use for.
   var option: String? {
-    trace ? "--trace" : traceOnly != nil ? "--trace-only" : traceOutput != nil ? "--trace-output" : nil
+    let given = [
+      (trace, "--trace"), (traceOnly != nil, "--trace-only"), (traceFormat != nil, "--trace-format"),
+      (traceOutput != nil, "--trace-output"),
+    ]
+    return given.first { $0.0 }?.1
   }
 
   /// nil: no trace.
@@ -31,6 +35,6 @@ struct TraceOptions: ParsableArguments {
       if let option { throw Failure(64, "\(option) needs --trace") }
       return nil
     }
-    return try TracePrinter(TraceFilter(traceOnly), format: traceFormat, output: traceOutput, policy: policy)
+    return try TracePrinter(TraceFilter(traceOnly), format: traceFormat ?? .text, output: traceOutput, policy: policy)
   }
 }

@@ -19,7 +19,8 @@ struct OutriderDaemon: AsyncParsableCommand {
       EXAMPLES
         outriderd --state /tmp/try --development
         OUTRIDER_DEVELOPMENT=1 outriderd --log-format json
-      """)
+      """,
+    version: ProductVersion.text)
 
   @Option(help: "Everything that it keeps lies below this folder.") var state: String?
   @Flag(help: "Allow plain http to this machine, and private addresses; every list says so.") var development = false

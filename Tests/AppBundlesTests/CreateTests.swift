@@ -178,6 +178,13 @@ import Testing
       "warning  Info.plist: BAMaxInstallSize", "can't be installed, 2 errors, 1 warning",
     ] { #expect(wrong.output.contains(text), "\(wrong.output)") }
     #expect(!wrong.output.contains("\u{1b}"))
+    let file = "\(scratch.path)/note.txt"
+    try Data("text".utf8).write(to: URL(fileURLWithPath: file))
+    let note = try Tool.run(Self.outrider, ["bundle", "check", file])
+    #expect(note.code == 65 && note.output.hasPrefix("error  \(file)\n"), "\(note)")
+    for once in ["is neither a tar nor a zip archive", "pack the app with: tar -czf"] {
+      #expect(note.output.components(separatedBy: once).count == 2, "\(note)")
+    }
     let json = try Tool.run(Self.outrider, ["bundle", "check", bad, "--json"])
     let report = try JSONDecoder().decode(Report.self, from: Data(json.output.utf8))
     #expect(json.code == 65 && report.app == nil && report.findings.errors.keys == ["CFBundleName", "BAManifestURL"])

@@ -28,6 +28,21 @@ import Testing
     _ = try install(SampleApp(identifier: "a.b", version: "2", groups: ["group.a", "group.shared"]), scratch)
   }
 
+  @Test("A group that is to be shared is one that the app declares")
+  func undeclaredGroups() throws {
+    let scratch = try Scratch()
+    let app = SampleApp(identifier: "a.b", groups: ["group.a", "group.b"])
+    let error = #expect(throws: BundleError.self) {
+      _ = try install(app, scratch, sharing: ["group.a", "group.x", "group.y"])
+    }
+    #expect(error?.code == .groupNotDeclared, "\(String(describing: error))")
+    #expect(
+      error?.reason
+        == "doesn't declare the app group group.x, which --share-group names; it declares group.a, group.b")
+    #expect(try !Files.names(in: root(scratch)).contains("a.b"))
+    _ = try install(app, scratch, sharing: ["group.b"])
+  }
+
   @Test("L16: who owns which group")
   func ownership() throws {
     func app(_ identifier: String, _ groups: [String]) throws -> AppDescription {

@@ -30,6 +30,18 @@ import Testing
     #expect(type(of: copy) == BAURLDownload.self)
   }
 
+  @Test("an array of downloads comes out of an archive as it went in, and nothing else does") func archivedArray()
+    throws
+  {
+    let downloads = [make(), make()]
+    let data = try NSKeyedArchiver.archivedData(
+      withRootObject: NSArray(array: downloads), requiringSecureCoding: true)
+    let copies = try NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClass: BAURLDownload.self, from: data)
+    #expect(copies == downloads)
+    let one = try NSKeyedArchiver.archivedData(withRootObject: downloads[0], requiringSecureCoding: true)
+    #expect((try? NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClass: BAURLDownload.self, from: one)) == nil)
+  }
+
   @Test("the body of a request that is given as a stream", arguments: [0, 5, 20_000, 65_536, 65_537, 300_000])
   func bodyOfStream(count: Int) throws {
     let bytes = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 / 251) })

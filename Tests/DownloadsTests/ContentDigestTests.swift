@@ -43,6 +43,35 @@ import Testing
     #expect(trial.ranges == [nil, "bytes=2097152-", "bytes=2097152-"])
   }
 
+  @Test(
+    "less than was asked for, with a digest of that part: it is taken, and asked again where it isn't what the server says",
+    arguments: [nil, 2, 3, 5])
+  func parts(wrong: Int?) async throws {
+    let trial = try await Trial.run(digest: Trial.digest) { request, nth in
+      if nth == 1 { return .half }
+      guard var part = Reply.part(of: request, atMost: 300_000), case .bytes(let bytes)? = part.body else { return nil }
+      let digest = Data(RunningHash.digest(.sha256, of: Data(bytes)))
+      part.setHeaders.append(
+        nth == wrong ? Self.wrong : HeaderField("Content-Digest", "sha-256=:\(digest.base64EncodedString()):"))
+      return part
+    }
+    let starts = (0..<4).map { "bytes=\((2 << 20) + $0 * 300_000)-" }
+    var asked = [nil] + starts
+    if let wrong { asked.insert(asked[wrong - 1], at: wrong) }
+    #expect(trial.isFinished && trial.record.generation == 1, "\(trial.end)")
+    #expect(trial.ranges == asked && trial.record.history.digestMismatches == (wrong == nil ? 0 : 1))
+  }
+
+  @Test("parts that are never what the server says fail the download") func alwaysWrongParts() async throws {
+    let trial = try await Trial.run(digest: Trial.digest) { request, nth in
+      if nth == 1 { return .half }
+      var part = Reply.part(of: request, atMost: 300_000)
+      part?.setHeaders.append(Self.wrong)
+      return part
+    }
+    #expect(trial.failure == .digestMismatch && trial.requests.count == 3, "\(trial.end), \(trial.ranges)")
+  }
+
   @Test("wrong for ever", arguments: [true, false]) func alwaysWrong(isSmall: Bool) async throws {
     let content = isSmall ? Content.text("hello") : Trial.content
     let trial = try await Trial.run(content: content) { _, _ in .with { $0.setHeaders = [Self.wrong] } }

@@ -143,7 +143,7 @@ import Testing
         [
           ("content-range", "bytes \(first)-\(offset)/\(total)"), ("etag", "\"v1\""),
           ("content-digest", "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"),
-        ]), "fault"
+        ]), "append up to \(offset + 1)"
     ),
     (
       "206 to more than was asked for", job(), conditional,

@@ -22,10 +22,19 @@ import Testing
     #expect(try left().isEmpty)
   }
 
-  @Test(arguments: ["wake", "call", "kill", "leaks"]) func itsExtensionIsThere(what: String) throws {
+  @Test(arguments: ["wake", "kill", "leaks"]) func itsExtensionIsThere(what: String) throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let finished = try Workspace.run(["bench", what, folder + "/none.so", "-n", "1"])
     #expect(finished.status == 66 && finished.output.isEmpty && finished.errors.contains("none.so: "), "\(finished)")
+  }
+
+  @Test("what calls have no use for is refused", arguments: [["none.so"], [""], ["--manifest", "none.json"]])
+  func calls(words: [String]) throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let finished = try Workspace.run(["bench", "call"] + words + ["-n", "1"])
+    let sentence = "leave \(words[0] == "--manifest" ? words[0] : "the extension") out"
+    #expect(
+      finished.status == 64 && finished.output.isEmpty && finished.errors.contains(sentence), "\(finished)")
   }
 
   @Test("only calls are measured without an extension", arguments: ["wake", "call", "kill", "leaks", "neighbours"])

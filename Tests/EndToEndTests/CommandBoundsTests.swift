@@ -33,6 +33,15 @@ import Testing
       64, "more than 8 MiB", ["call", "libz.so.1", "crc32", "u64(u64,bytes,u32)", "0", "@\(argument)", "5"])
   }
 
+  @Test(
+    "what has no digest is named with the reason",
+    arguments: [
+      ("/nonexistent", "No such file or directory"), ("/", "Is a directory"), ("/dev/null", "isn't a regular file"),
+    ])
+  func digest(path: String, reason: String) throws {
+    try Self.expect(66, "\(path): \(reason)", ["digest", path])
+  }
+
   @Test func policiesThatGrantWhatThereIsNot() throws {
     let policies = try [
       (66, "/nonexistent/x, which the policy grants under 'read': No such file", "read: [/nonexistent/x]"),

@@ -107,6 +107,21 @@ import Testing
     #expect((object?["downloads"] as? [Any])?.isEmpty == false)
   }
 
+  @Test(
+    "a download that both came and failed, or failed with no error, is none",
+    arguments: [
+      (["--finished", "bytes=MANIFEST", "--failed", "bytes=-1"], "contradict each other for bytes"),
+      (["--failed", "bytes=0"], "0 is no failure"),
+    ])
+  func runRefusesContradictions(options: [String], sentence: String) throws {
+    let manifest = try Workspace.temporaryFile(Workspace.manifest)
+    defer { try? FileManager.default.removeItem(atPath: manifest) }
+    let end = try Workspace.run(
+      ["run", Self.library, "--request", "install", "--manifest", manifest]
+        + options.map { $0.replacing("MANIFEST", with: manifest) })
+    #expect(end.status == 64 && end.output.isEmpty && end.errors.contains(sentence), "\(end)")
+  }
+
   /// As a shell hands over what another command prints, and as a named pipe.
   @Test(arguments: ["<(cat MANIFEST)", "PIPE", "/dev/stdin < <(cat MANIFEST)"])
   func aManifestMayBeAPipe(form: String) throws {

@@ -315,10 +315,40 @@ import Testing
       (["libz.so.1", "--function", "crc32", "--fuzz", "3"], 64, "--signature"),
       (["libz.so.1", "--function", "crc32", "--fuzz", "0"], 64, "--fuzz"), (["/etc/passwd"], 10, "isn't an ELF file"),
       (["libz.so.1", "--function", "crc32", "--fuzz", "3", "--signature", "u64(frob)"], 64, "isn't a type"),
+      (["libz.so.1", "--signature", "u64()"], 64, "--signature needs --fuzz"),
     ])
   func refused(words: [String], status: Int32, sentence: String) throws {
     let end = try Workspace.run(["explore"] + words)
     #expect(end.status == status && end.errors.contains(sentence), "\(end)")
+  }
+
+  @Test(
+    "what would be for calls alone isn't taken where nothing is called",
+    arguments: [
+      ["--policy", "computation"], ["--container", "/tmp"], ["--env", "A=b"], ["--observe"], ["--wall", "1s"],
+      ["--cpu", "1s"], ["--memory", "8MiB"], ["--seed", "7"],
+    ])
+  func needsFuzz(option: [String]) throws {
+    let end = try Workspace.run(["explore", "libz.so.1"] + option)
+    #expect(
+      end.status == 64 && end.output.isEmpty && end.errors.contains("\(option[0]) needs --fuzz"), "\(end)")
+  }
+
+  @Test("what says how a header is read isn't taken without one", arguments: ["--include", "--define"])
+  func needsHeader(option: String) throws {
+    let words = ["explore", "libz.so.1", option, "/usr/include"]
+    for fuzz in [[], ["--function", "crc32", "--fuzz", "1"]] {
+      let end = try Workspace.run(words + fuzz)
+      #expect(end.status == 64 && end.output.isEmpty && end.errors.contains("\(option) needs --header"), "\(end)")
+    }
+  }
+
+  @Test("the seed that is said is the usual one where none is given") func usualSeed() throws {
+    let words = [
+      "explore", "libz.so.1", "--function", "compressBound", "--signature", "u64(u64)", "--fuzz", "1", "--wall", "30s",
+    ]
+    let (usual, given) = (try Workspace.run(words), try Workspace.run(words + ["--seed", "1"]))
+    #expect(usual.status == 0 && usual.output.contains("seed 1\n") && usual.output == given.output, "\(usual)")
   }
 }
 

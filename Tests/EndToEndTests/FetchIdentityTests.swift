@@ -78,7 +78,7 @@ import Testing
     for (file, arguments, status, message) in [
       (facts.ca, [], 1, "client certificate"), (other, ["--cacert", facts.ca], 1, "client certificate"),
       (other, [], 1, "--cacert"), ("", ["--cacert", facts.ca], 1, "client certificate"),
-      ("/nonexistent.pem", [], 66, "SSL_CERT_FILE, /nonexistent.pem: isn't a file"),
+      ("/nonexistent.pem", [], 66, "SSL_CERT_FILE, /nonexistent.pem: No such file"),
       ("\(folder)/served/a", [], 66, "SSL_CERT_FILE, \(folder)/served/a: there is no certificate"),
     ] as [(String, [String], Int32, String)] {
       let result = try Workspace.run(Array(base.dropLast(2)) + arguments, environment: ["SSL_CERT_FILE": file])

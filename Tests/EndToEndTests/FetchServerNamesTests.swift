@@ -96,6 +96,25 @@ import Testing
     #expect(result.status == 0 && result.errors.contains("one keeps its name"), "\(result.errors)")
   }
 
+  @Test("a note about one of several files says in JSON which it is about") func noteOfOne() throws {
+    let server = Server()
+    server.state.withLock { $0.name = "two" }
+    let place = try server.place("/one", "/two")
+    let result = try Workspace.run(
+      ["fetch"] + place.base + ["/one", "/two"].map(place.origin.url) + ["--content-disposition", "--json"])
+    struct Line: Decodable {
+      var event: String
+      var id: Int64?
+      var url: String?
+      var detail: String?
+    }
+    let lines = result.output.split(separator: "\n").compactMap {
+      try? JSONDecoder().decode(Line.self, from: Data($0.utf8))
+    }
+    let note = try #require(lines.first { $0.detail?.contains("keeps its name") == true }, "\(result.output)")
+    #expect(note.event == "note" && note.id != nil && note.url == place.origin.url("/one"), "\(result.output)")
+  }
+
   // MARK: Files of earlier runs
 
   @Test("a file that its server named is brought up to date where it is") func ifChanged() throws {

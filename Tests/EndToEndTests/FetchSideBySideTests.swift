@@ -98,6 +98,8 @@ import Testing
     let same = try Self.run(place, place.origin.url("/slow"), place.origin.url("/b.bin"))
     #expect(same.status == 1 && same.errors.contains("process \(first.processIdentifier) fetches it"), "\(same.errors)")
     #expect(place.data("b.bin") != nil && place.origin.requests(for: "/slow").count == 1)
+    let other = try Self.run(place, place.origin.url("/b.bin"), "--output", "slow")
+    #expect(other.status == 1 && other.errors.contains("fetches another URL to that file"), "\(other.errors)")
   }
 
   @Test("what was killed before anything of it was certain leaves nothing behind") func killedEarly() throws {

@@ -165,6 +165,11 @@ import Testing
     let other = try place.fetch(
       place.origin.url("/a.bin"), "--chunks", list, "--sha256", String(repeating: "0", count: 64))
     #expect(other.status == 64 && other.errors.contains("another file"), "\(other.errors)")
+    let text = try String(contentsOfFile: list, encoding: .utf8)
+      .replacing(#/"sha256" : "[0-9a-f]{64}"/#, with: "\"sha256\" : \"none\"")
+    try text.write(toFile: list, atomically: false, encoding: .utf8)
+    let unreadable = try place.fetch(place.origin.url("/a.bin"), "--chunks", list)
+    #expect(unreadable.status == 64 && unreadable.errors.contains("64 hexadecimal digits"), "\(unreadable.errors)")
   }
 
   @Test func mirrorsTakeOver() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import ServiceProtocol
 import TestSupport
 import Testing
 
@@ -135,6 +136,17 @@ import Testing
     let object = try #require(try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
     let detail = (object["outcome"] as? [String: Any])?["detail"] as? String
     #expect(detail?.contains("--memory 2MiB") == true, "\(json.output)")
+  }
+
+  @Test("both programs have the version that the service says") func versions() throws {
+    for program in [Workspace.outrider, Workspace.products + "/outriderd"] {
+      let end = try Workspace.run(["--version"], program: program)
+      #expect(end.status == 0 && end.output == "\(ProductVersion.text)\n", "\(program): \(end)")
+    }
+  }
+
+  @Test("the help of launch has the status of an app that isn't installed") func launch() throws {
+    #expect(try Workspace.run(["launch", "--help"]).output.contains("\n  66   no such app is installed\n"))
   }
 
   @Test("help comes on a terminal of any width", arguments: ["-5", "0", "1", "20", "27"]) func narrow(columns: String)

@@ -18,6 +18,34 @@ import Testing
     #expect(finished.errors.contains("write standard output"), "\(finished.errors)")
   }
 
+  @Test("where more is denied than advice is shown for, it is said how to have the rest") func saysThatAdviceWasCut()
+    throws
+  {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    for (count, words) in [
+      (8, nil), (9, "… what helps with 1 other isn't shown"), (11, "… what helps with 3 others isn't"),
+    ] as [(Int, String?)] {
+      let files = "\(folder)/files\(count)"
+      try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: false)
+      for number in 0..<count { try "x".write(toFile: "\(files)/f\(number)", atomically: true, encoding: .utf8) }
+      try LibraryTests.compile(
+        """
+        #include <fcntl.h>
+        #include <stdio.h>
+        int ask(void) {
+          char name[4096];
+          for (int i = 0; i < \(count); i++) { snprintf(name, sizeof name, "\(files)/f%d", i); open(name, O_RDONLY); }
+          return 0;
+        }
+        """, "-o ask\(count).so", in: folder)
+      let end = try Workspace.run(["call", "\(folder)/ask\(count).so", "ask", "i32()", "--observe"])
+      let advice = end.errors.split(separator: "\n").filter { $0.contains("policy: files: {read: [") }
+      #expect(advice.count == 8, "\(end.errors)")
+      #expect(end.errors.contains(words ?? "denied by files") && end.errors.contains("… what helps") == (words != nil))
+    }
+  }
+
   @Test("help, a version and a script for completion that a full disk doesn't take end with a status of their own")
   func saysThatHelpWasLost() throws {
     for words in ["--help", "help fetch", "fetch --help", "--version", "--generate-completion-script bash"] {

@@ -389,6 +389,12 @@ import Testing
       (["test", "v.yaml"], 66, "none.yaml"), (["test", "none.yaml"], 66, "none.yaml"),
       (["test", "good.yaml"], 64, "needs"),
       (["test", "t.yaml", "--format", "xml"], 64, "xml"),
+      (["test", "t.yaml", "--format", "html", "--json"], 64, "--json and --format html contradict each other"),
+      (["test", "t.yaml", "--format", "table", "--json"], 64, "--json and --format table contradict each other"),
+      (["test", "t.yaml", "--format", "json", "--json"], 64, "t.yaml:2:9: i32(i32) takes 1 arguments"),
+      (["show", "good.yaml", "--source", "--json"], 64, "--source and --json contradict each other"),
+      (["show", "--groups", "--source"], 64, "--source and --groups contradict each other"),
+      (["show", "good.yaml", "--groups"], 64, "--groups lists what any policy may name; leave the file out"),
     ]
     for (arguments, status, words) in cases {
       let given = arguments.map { $0.hasSuffix(".yaml") ? "\(folder)/\($0)" : $0 }

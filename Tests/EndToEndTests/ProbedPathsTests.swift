@@ -109,6 +109,35 @@ import Testing
     return policy
   }
 
+  @Test("a folder before '..' that isn't shown is reported, and offered is what the kernel resolves the path to")
+  func detours() throws {
+    let folder = "/var/tmp/outrider-test-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder + "/s/t", withIntermediateDirectories: true)
+    for name in ["f", "s/f"] { try "x".write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8) }
+    try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "s/t")
+    func open(_ path: String, _ files: String) throws -> Workspace.Finished {
+      try "version: 2\nfiles: {\(files)}\n".write(toFile: "\(folder)/p.yaml", atomically: true, encoding: .utf8)
+      return try Workspace.run([
+        "call", "libc.so.6", "open", "i32(cstring,i32)", "\(folder)/\(path)", "0", "--observe", "--policy",
+        "\(folder)/p.yaml",
+      ])
+    }
+    let missing = try open("./s/../f", "read: [\(folder)/f]")
+    #expect(missing.output == "-1\n", "\(missing)")
+    let told = ["denied by files: openat(\(folder)/s)\n", "policy: files: {list: [\(folder)/s]}"]
+    #expect(told.allSatisfy { missing.errors.contains($0) }, "\(missing)")
+    let listed = try open("./s/../f", "read: [\(folder)/f], list: [\(folder)/s]")
+    #expect(listed.output != "-1\n" && !listed.errors.contains("denied"), "\(listed)")
+    // Without '..' and what is before it, the name would be that of another file.
+    let hidden = try open("link/../f", "read: [\(folder)/f]")
+    #expect(hidden.errors.contains("policy: files: {list: [\(folder)]}"), "\(hidden)")
+    let link = try open("link/../f", "list: [\(folder)]")
+    #expect(link.output == "-1\n" && link.errors.contains("policy: files: {read: [\(folder)/s/f]}"), "\(link)")
+    let granted = try open("link/../f", "list: [\(folder)], read: [\(folder)/s/f]")
+    #expect(granted.output != "-1\n" && !granted.errors.contains("denied"), "\(granted)")
+  }
+
   @Test("on random trees with links, every refusal is reported, and nothing else", arguments: seeds)
   func random(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)

@@ -45,4 +45,18 @@ import Testing
     #expect(finished.status == 64 && finished.errors.contains(":2:10: "))
     #expect(try Workspace.run(["serve", "/tmp", "--auth", "x"]).status == 64)
   }
+
+  @Test(
+    "faults that only TLS has are told where there is none",
+    arguments: [("certificate: expired", false), ("certificate: expired", true), ("accept: reset", false)])
+  func certificateFaults(fault: String, isTLS: Bool) throws {
+    let script = try Workspace.temporaryFile("version: 1\nconnections: [{on: 1, \(fault)}]", suffix: ".yaml")
+    let authority = script + ".ca"
+    defer { for path in [script, authority] { try? FileManager.default.removeItem(atPath: path) } }
+    // It says so before it looks at the folder.
+    let options = isTLS ? ["--tls", "--ca-dir", authority] : []
+    let end = try Workspace.run(["serve", "/nonexistent", "--script", script] + options)
+    let isTold = end.errors.contains("--script \(script): its certificate faults need --tls")
+    #expect(end.status == 66 && isTold == (fault.hasPrefix("certificate") && !isTLS), "\(end)")
+  }
 }

@@ -81,6 +81,15 @@ import Testing
     #expect(try decoded([String: Int64].self, "settings", "get", "memoryBytes") == ["memoryBytes": 16 << 20])
   }
 
+  @Test("where no download is open it is said what tells of those that are over") func noDownloads() throws {
+    let service = try ScriptedService { peer, id, request in
+      if case .downloads = request { peer.reply(id, .downloadList([])) } else { peer.reply(id) }
+    }
+    let end = try Self.run(service, ["downloads"])
+    #expect(end.status == 0 && end.output.isEmpty, "\(end)")
+    #expect(end.errors.contains("no downloads are open; 'outrider runs' has"), "\(end)")
+  }
+
   private static func run(_ service: ScriptedService, _ arguments: [String]) throws -> Workspace.Finished {
     try Workspace.run(
       arguments,

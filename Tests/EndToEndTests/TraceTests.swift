@@ -174,6 +174,8 @@ import Testing
     "what can't be traced is refused with a sentence",
     arguments: [
       (["--trace-only", "files"], 64, "needs --trace"), (["--trace", "--trace-only", "frob"], 64, "'frob'"),
+      (["--trace-format", "json"], 64, "--trace-format needs --trace"),
+      (["--trace-format", "text"], 64, "--trace-format needs --trace"),
       (["--trace", "--trace-output", "/nowhere/x"], 73, "/nowhere/x"),
       (["--trace", "--trace-only", ""], 64, "neither"),
       (["--trace", "--trace-only", "openat,read"], 64, "'read' can't be shown"),

@@ -11,4 +11,10 @@ import Testing
     // Ends by itself only if work counts.
     while ThreadClock.now - waited < .milliseconds(1) {}
   }
+
+  @Test("moments are written for people, and for names of files") func texts() {
+    let moment: Int64 = 1_795_510_983_999_999_999
+    #expect(WallClock.text(moment) == "2026-11-24T09:03:03Z" && WallClock.stamp(moment) == "20261124T090303Z")
+    #expect(WallClock.text(0) == "1970-01-01T00:00:00Z")
+  }
 }

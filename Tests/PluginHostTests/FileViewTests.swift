@@ -248,6 +248,37 @@ import Testing
     return view
   }
 
+  @Test(
+    "a folder before '..' that isn't shown is missing on the way, and a link in its place is told as one",
+    arguments: [
+      ("/srv/s/../data/x", "/srv/s", false), ("/srv/./s//t/../../data/x", "/srv/s/t", false),
+      ("/srv/link/../data/x", "/srv/link", true), ("/srv/link/t/../../data/x", "/srv/link", true),
+      ("/home/../srv/data/x", "/home", false), ("/srv/data/up/../data/x", nil, false),
+      ("/srv/data/none/../x", nil, false), ("/srv/../srv/data/x", nil, false), ("/../srv/data/x", nil, false),
+      ("/lib/x/../../lib/y", nil, false), ("/container/a/../../srv/data/x", nil, false), ("/srv/s/data", nil, false),
+      ("/tmp/secret/../x", "/tmp/secret", false),
+    ] as [(String, String?, Bool)])
+  func missing(path: String, folder: String?, isLink: Bool) {
+    let links = Self.links.merging(["/srv/link": "/srv/s/t"]) { $1 }
+    func view(hidesFiles: Bool) -> FileView {
+      FileView(
+        shown: ["/container", "/tmp"] + RunnerView.runtime + ["/srv/data"], temporary: "/tmp", hidesFiles: hidesFiles,
+        hasLandlock: true,
+        disk: .init(link: { links[$0] }, isOnMachine: { $0 == "/tmp/secret" }, isInside: { _ in false }))
+    }
+    let found = view(hidesFiles: true).missing(on: path)
+    #expect(found?.path == folder && found?.isLink ?? false == isLink, "\(String(describing: found))")
+    #expect(view(hidesFiles: false).missing(on: path) == nil, "Landlock lets everything be passed through")
+  }
+
+  @Test("what holds a folder before '..' is used, and so isn't taken away") func holdersOnTheWay() {
+    let view = FileView(
+      shown: ["/srv/data"], listed: ["/srv/s"], temporary: "/tmp", hidesFiles: true, hasLandlock: true,
+      disk: .init(link: { _ in nil }, isOnMachine: { _ in true }, isInside: { _ in true }))
+    #expect(view.holdersOnTheWay(to: "/srv/s/t/../../data/x") == ["/srv/s", "/srv/s"])
+    #expect(view.missing(on: "/srv/s/../data/x") == nil && view.holdersOnTheWay(to: "/srv/data/x").isEmpty)
+  }
+
   @Test("a name of thousands of parts is decided without looking at its links") func longNames() {
     let long = "/usr/lib" + String(repeating: "/in/..", count: 600)
     #expect(!view().refuses(long + "/x", to: "open") && view().refuses(long + "/../../etc", to: "open"))

@@ -31,7 +31,7 @@ import Testing
       ("read", "a", "/usr/share/zoneinfo", true), ("read", "c", "other", true), ("list", "c", "other", false),
     ])
   func listedWithin(key: String, outer: String, inner: String, isRefused: Bool) throws {
-    let folder = try Files.temporaryDirectory(in: NSTemporaryDirectory(), prefix: "outrider-listed-")
+    let folder = try Files.temporaryDirectory(in: "/var/tmp", prefix: "outrider-listed-")
     defer { try? FileManager.default.removeItem(atPath: folder) }
     for name in ["a/b", "c"] {
       try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
@@ -55,6 +55,19 @@ import Testing
     } catch {
       #expect(isRefused && "\(error)".contains("of which more than names may be read"), "\(error)")
     }
+  }
+
+  @Test(
+    "a folder in /tmp isn't listed only: the plugin may read what is there, and that holds for what is attached in it")
+  func listedInTemporary() throws {
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-listed-")
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var policy = Policy()
+    policy.list = [folder]
+    let error = #expect(throws: HostError.self) { _ = try Grant.all(of: policy, writable: [], machine: Self.machine) }
+    #expect("\(error as Any)".contains("lies in /tmp"), "\(error as Any)")
+    (policy.list, policy.read) = ([], [folder])
+    _ = try Grant.all(of: policy, writable: [], machine: Self.machine)
   }
 
   /// The last that a request has room for, each looked up among all others.

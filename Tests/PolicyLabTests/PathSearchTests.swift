@@ -242,4 +242,21 @@ import Testing
     #expect(text.contains("execute:\n    - /opt/m") || text.contains("libraries:\n  - /opt/m"), "\(text)")
     #expect(!text.contains("read:"), "\(text)")
   }
+
+  @Test("a file that is denied in the last round, and that no other line is about, is named in the written policy")
+  func deniedLast() throws {
+    var recorder = PolicyRecorder(base: Policy())
+    let last = [Self.file("/data/late"), Self.file("/data/a"), Self.file("/etc/shadow"), Self.file("/data/0")]
+    guard
+      case .run = recorder.handle([Self.observed(.returned, [Self.file("/data/a"), last[2]])], on: Self.machine),
+      case .run = recorder.handle([Self.observed(.returned, [last[2]])], on: Self.machine),
+      case .finished(let recording) = recorder.handle([Self.observed(.returned, [last[2]])], on: Self.machine)
+    else { throw MissingStep() }
+    #expect(!PolicyText(recording, command: "x").text.contains("denied in the last round"))
+    var other = recording
+    other.take([Self.observed(.returned, last)])
+    let lines = PolicyText(other, command: "x").text.split(separator: "\n")
+    let denied = lines.filter { $0.hasPrefix("# denied in the last round: ") }.map { $0.dropFirst(28) }
+    #expect(denied == ["files: openat(/data/late)", "files: openat(/data/0)"])
+  }
 }

@@ -248,6 +248,18 @@ enum PolicySeed {
         ["- /srv/a/b can't be moved, replaced or removed: it has a line of its own"]
       ),
       ("files: {read: [/srv/a]}", "files: {read: [/srv/a, /srv/a/b]}", []),
+      // What is denied without a line of its own as well.
+      ("systemCalls: {deny: [fork, execve]}", "", []), ("", "systemCalls: {deny: [fork, execve, socket]}", []),
+      ("systemCalls: {deny: [socket]}", "", []),
+      ("systemCalls: {kill: [fork]}", "", ["+ fork fails and no longer ends the run"]),
+      ("", "systemCalls: {kill: [fork]}", ["- fork ends the run"]),
+      ("systemCalls: {kill: [umask]}", "", ["+ umask isn't denied any more"]),
+      ("", "systemCalls: {kill: [umask]}", ["- umask ends the run"]),
+      ("systemCalls: {kill: [umask]}", "systemCalls: {deny: [umask]}", ["+ umask fails and no longer ends the run"]),
+      (
+        "systemCalls: {deny: [fork, execve]}", "processes: 2",
+        ["+ processes beside its own: 2, was 0", "+ fork isn't denied any more"]
+      ),
     ] as [(String, String, [String])])
   func ofEveryPlugin(old: String, new: String, changes: [String]) throws {
     func policy(_ text: String) throws -> Policy {

@@ -54,6 +54,25 @@ import Testing
   }
 
   @Test(
+    "a file under list, too little memory and what lies in /proc or /sys are warned of",
+    arguments: [
+      ("files: {list: [/srv/file]}", "/srv/file is no folder, so that it has no names to list: a run"),
+      ("files: {list: [/srv/folder]}", nil), ("files: {read: [/srv/file]}", nil),
+      ("limits: {memory: 16}", "limits.memory: 16 bytes are less than what loading anything takes: a run"),
+      ("limits: {memory: 1MiB}", nil),
+      ("files: {read: [/proc/kallsyms]}", "/proc/kallsyms lies in /proc, which shows what the machine"),
+      ("files: {list: [/sys/class]}", "/sys/class lies in /sys, which shows what the machine"),
+      ("files: {read: [/process/x]}", nil),
+    ] as [(String, String?)])
+  func refusedOrReviewed(text: String, words: String?) throws {
+    var machine = PolicyWarnings.Machine { _ in true }
+    machine.isFolder = { $0 != "/srv/file" && $0 != "/proc/kallsyms" }
+    let policy = try Policy(parsing: "version: 2\n\(text)\n", file: "p")
+    let found = PolicyWarnings.find(policy, on: machine).map(\.message)
+    #expect(found.count == (words == nil ? 0 : 1) && found.allSatisfy { $0.contains(words ?? "") }, "\(found)")
+  }
+
+  @Test(
     "what leads to something that a process has open is refused, whatever that is and whether it is there",
     arguments: [(true, true), (true, false), (false, false)])
   func opened(isThere: Bool, isDevice: Bool) throws {

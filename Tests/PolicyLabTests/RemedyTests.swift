@@ -167,6 +167,17 @@ import Testing
       (denial("limits", "fork", "41 of 40"), "processes: 64", "it had 41"),
       (denial("limits", "fork", "65 of 64"), nil, "no policy allows more than 64"),
       (denial("seccomp", "syscall 999", ""), nil, "no policy"),
+      (denial("seccomp", "openat", ""), nil, "set-user-ID or set-group-ID"),
+      (denial("seccomp", "open", ""), nil, "leave these bits out of the mode"),
+      (denial("seccomp", "creat", ""), nil, "set-user-ID or set-group-ID"),
+      (denial("seccomp", "mknodat", ""), nil, "special files and FIFOs"),
+      (denial("seccomp", "mknod", ""), nil, "special files and FIFOs"),
+      (denial("seccomp", "prlimit64", "0x0, 0x7"), nil, "limits: {openFiles: …}"),
+      (denial("seccomp", "prlimit64", "0x0, 0x9"), nil, "limits: {memory: …}"),
+      (denial("seccomp", "prlimit64", "0x0, 0x4"), nil, "change its limits, which are the policy's"),
+      (denial("seccomp", "setrlimit", ""), nil, "change its limits, which are the policy's"),
+      (denial("seccomp", "rt_sigqueueinfo", ""), nil, "kill(2) to its own process works"),
+      (denial("seccomp", "rt_tgsigqueueinfo", ""), nil, "kill(2) to its own process works"),
     ] as [(RunReport.Denial, String?, String)])
   func remedies(denial: RunReport.Denial, line: String?, words: String) throws {
     // What it may write by default is denied where a policy takes it away.

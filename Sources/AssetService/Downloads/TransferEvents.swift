@@ -198,7 +198,10 @@ final class TransferEvents {
   }
 
   private func log(_ app: String, _ unique: String, _ settlement: Settlement) {
-    guard let value = downloads[app]?[unique]?.value else { return }
+    guard let download = downloads[app]?[unique] else { return }
+    // Its transfer was ended because it had failed, which was logged.
+    if settlement == .cancelled, download.entry?.state == .failed { return }
+    let value = download.value
     let name = Printable.text(value.identifier)
     switch settlement {
     case .finished(let size):

@@ -229,7 +229,7 @@ final class OperatorCommands {
   private func status() -> StatusSummary {
     let memory = (try? Files.text(of: "/proc/self/statm", limit: 256))?.split(separator: " ").dropFirst().first
     return StatusSummary(
-      process: getpid(), version: Outrider.version, startedAt: Timestamp.text(startedAt),
+      process: getpid(), version: ProductVersion.text, startedAt: Timestamp.text(startedAt),
       isDevelopment: configuration.isDevelopment, socket: configuration.paths.socket, database: store.path,
       databaseBytes: (try? Files.identity(of: store.path).size) ?? 0, apps: decider.core.apps.count,
       downloads: downloads.count, connections: clients.clients.count,
@@ -263,8 +263,4 @@ extension ContentRequestKind {
       case .languageChange: .languageChange
       }
   }
-}
-
-enum Outrider {
-  static let version = "0.1"
 }

@@ -172,7 +172,7 @@ public actor AssetService {
     guard let damage = store.recovery.damage else { return }
     let recovery = store.recovery
     let place =
-      recovery.backupMade.map { "its backup of \(WallClock.stamp($0)) took its place" } ?? "an empty one took its place"
+      recovery.backupMade.map { "its backup of \(WallClock.text($0)) took its place" } ?? "an empty one took its place"
     configuration.logger.warning(
       "the journal was damaged (\(damage)); a copy is at \(recovery.copy ?? "no place"), \(place). Apps that it doesn't know have to be installed again"
     )

@@ -11,7 +11,7 @@ extension ServiceFailure {
     let status =
       switch error.code {
       case .unreadable: 66
-      case .notABundle, .invalid, .unsafeContent, .tooLarge, .damagedArchive: 65
+      case .notABundle, .invalid, .unsafeContent, .tooLarge, .damagedArchive, .groupNotDeclared: 65
       case .groupTaken: 77
       case .noSpace, .systemRefused: 73
       case .notInstalled: 66

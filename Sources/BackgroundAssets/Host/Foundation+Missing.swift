@@ -32,6 +32,34 @@ extension NSError {
   public var underlyingErrors: [any Error] { (userInfo[NSUnderlyingErrorKey] as? any Error).map { [$0] } ?? [] }
 }
 
+extension NSKeyedUnarchiver {
+  /// The objects of an archived array, all of which are of one class.
+  ///
+  /// - Parameters:
+  ///   - type: The class.
+  ///   - data: The archive.
+  /// - Throws: What `unarchivedObject(ofClasses:from:)` throws.
+  /// - Returns: nil where the archive holds something else.
+  public static func unarchivedArrayOfObjects<Element: NSObject & NSCoding>(
+    ofClass type: Element.Type, from data: Data
+  ) throws -> [Element]? {
+    let objects = try unarchivedArrayOfObjects(ofClasses: [type], from: data)
+    let elements = objects?.compactMap { $0 as? Element }
+    return elements?.count == objects?.count ? elements : nil
+  }
+
+  /// The objects of an archived array, each of which is of one of these classes.
+  ///
+  /// - Parameters:
+  ///   - types: The classes.
+  ///   - data: The archive.
+  /// - Throws: What `unarchivedObject(ofClasses:from:)` throws.
+  /// - Returns: nil where the archive holds something else.
+  public static func unarchivedArrayOfObjects(ofClasses types: [AnyClass], from data: Data) throws -> [Any]? {
+    (try unarchivedObject(ofClasses: [NSArray.self] + types, from: data) as? NSArray).map { Array($0) }
+  }
+}
+
 extension URLError {
   /// Why a network mustn't be used.
   public enum NetworkUnavailableReason: Int, Sendable { case cellular, expensive, constrained }

@@ -233,7 +233,7 @@ enum ResumePolicy {
     guard let last = wanted.to ?? (range.total ?? expected).map({ $0 - 1 }) else {
       return fault("206 of a file of unknown length")
     }
-    let isLess = range.last < last && isUseful(end: range.last + 1, job, offset, from: wanted.from, head)
+    let isLess = range.last < last && isUseful(end: range.last + 1, job, offset, from: wanted.from)
     guard range.last == last || isLess else { return fault("206 up to byte \(range.last) instead of \(last)") }
     let end = isLess ? range.last + 1 : nil
     if let length = head.contentLength.value, length != range.last - range.first + 1 {
@@ -273,13 +273,9 @@ enum ResumePolicy {
   }
 
   /// A server may send less than it is asked for (RFC 9110, 15.3.7), where that brings something: another byte, or a chunk
-  /// that can be checked. What is said of a part alone is checked with the last one only.
-  private static func isUseful(
-    end: Int64, _ job: JobRecord, _ offset: Int64, from first: Int64, _ head: ResponseHead
-  ) -> Bool {
-    guard let chunks = job.specification.chunks else {
-      return end > offset && (DigestField(head.values("content-digest"))?.known ?? []).isEmpty
-    }
+  /// that can be checked.
+  private static func isUseful(end: Int64, _ job: JobRecord, _ offset: Int64, from first: Int64) -> Bool {
+    guard let chunks = job.specification.chunks else { return end > offset }
     return chunks.range(of: Int(first / Int64(chunks.chunkSize))).upperBound <= end
   }
 

@@ -119,6 +119,42 @@ struct FileView {
     return hidesFiles && !leads
   }
 
+  /// A folder before a `..` that isn't there inside.
+  struct Missing: Equatable {
+    var path: String
+    /// A link that isn't shown, so that the path with `..` means another place inside than on the machine.
+    var isLink: Bool
+  }
+
+  /// The first on the way to a path: the kernel looks up each folder before a `..` (path_resolution(7), ENOENT). nil: all are there.
+  func missing(on path: String) -> Missing? {
+    guard hidesFiles, let folder = detours(of: path).first(where: { refuses($0, to: "stat") }) else { return nil }
+    var way = ""
+    for name in folder.pathNames {
+      way += "/" + name
+      if !RunnerView.links.contains(way), disk.link(way) != nil { return Missing(path: way, isLink: true) }
+    }
+    return Missing(path: folder, isLink: false)
+  }
+
+  /// Where the folders before each `..` of a path lie. None in one of more parts than are looked at.
+  private func detours(of path: String) -> [String] {
+    let names = path.pathNames
+    guard names.count <= Self.maxComponents, names.contains("..") else { return [] }
+    var found: [String] = []
+    var way = ""
+    for name in names {
+      if name == ".." {
+        let folder = place(of: way, true)
+        found.append(folder)
+        way = folder.parentFolder.map { $0 == "/" ? "" : $0 } ?? ""
+      } else {
+        way += "/" + name
+      }
+    }
+    return found
+  }
+
   private func isGranted(_ place: String, below holder: String) -> Bool {
     var place = place
     while place.utf8.count > holder.utf8.count {
@@ -188,9 +224,15 @@ struct FileView {
   }
 
   /// What of all that it sees holds what a path leads to.
-  func holder(of path: String, followsLast: Bool) -> String? {
-    let place = place(of: path, followsLast)
-    return (shown + listed).filter { place.lies(in: $0) }.max { $0.utf8.count < $1.utf8.count }
+  func holder(of path: String, followsLast: Bool) -> String? { holder(of: place(of: path, followsLast)) }
+
+  /// What holds the folders that a path with `..` leads through, which have to be there as well.
+  func holdersOnTheWay(to path: String) -> [String] {
+    hidesFiles ? detours(of: path).compactMap { holder(of: $0) } : []
+  }
+
+  private func holder(of place: String) -> String? {
+    (shown + listed).filter { place.lies(in: $0) }.max { $0.utf8.count < $1.utf8.count }
   }
 
   /// Names longer than any library's are a plugin's that wants to keep this thread busy: their links aren't looked at.

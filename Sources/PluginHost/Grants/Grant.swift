@@ -55,7 +55,8 @@ struct Grant {
       guard identity.inode != root?.inode || identity.device != root?.device else {
         throw .usage("\(subject), leads to /, which is everything; name the directories that are needed")
       }
-      if let rejectionReason = RevealingFolder.rejectionReason(for: path, named) ?? rejectionReason(for: named, as: key) {
+      if let rejectionReason = RevealingFolder.rejectionReason(for: path, named) ?? rejectionReason(for: named, as: key)
+      {
         throw .usage("\(subject), \(rejectionReason)")
       }
       grants.append(
@@ -113,6 +114,9 @@ struct Grant {
   private static func checkLists(_ grants: [Grant], _ machine: Machine) throws(HostError) {
     let runtime = RunnerView.runtime + machine.hello.runtime
     for grant in grants where grant.isListed {
+      if grant.place.lies(in: RunnerView.temporary) {
+        throw .usage("\(grant.path), which the policy grants under 'list', \(RevealingFolder.listedInTemporary)")
+      }
       let others = grants.filter { !$0.isListed }
       // By whatever name.
       let holder =

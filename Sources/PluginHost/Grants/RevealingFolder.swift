@@ -1,5 +1,6 @@
 internal import AssetModel
 internal import Basics
+internal import HostProtocol
 internal import LinuxSystem
 
 /// Folders that look harmless in a policy and aren't: what they show isn't a user's file.
@@ -43,6 +44,11 @@ package enum RevealingFolder {
   package static func rejectionReason(forListedIn holder: String) -> String {
     "is or lies in \(holder), of which more than names may be read, and so could all that lies in it; grant the other parts by themselves"
   }
+
+  /// Landlock's rule for the plugin's own folder holds for what is mounted in it.
+  package static let listedInTemporary =
+    "lies in \(RunnerView.temporary), where a plugin may read all that is there: its files would be shown, too; grant it under "
+    + "'read', or move it"
 
   /// Why a part of a folder isn't granted less than the folder, where that is named by a link. `real`: what the link leads to.
   package static func rejectionReason(forPartOf folder: String, leadingTo real: String) -> String {

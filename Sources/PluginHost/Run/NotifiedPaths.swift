@@ -50,6 +50,10 @@ struct NotifiedPaths {
     let isRefused = view.refuses(
       path, to: holdsPlace ? "stat" : name, makesFile: flags.map { SystemCalls.makesFile(name, flags: $0) } ?? false,
       followsLast: followsLast)
+    // Of two that are refused the file says more, unless it is another one while a link isn't there.
+    if let missing = view.missing(on: path), missing.isLink || !isRefused {
+      return Refusal(path: missing.path, writes: false, namesLink: true)
+    }
     if isRefused {
       let first = SystemCalls.pathArguments(of: name).first
       let source =
@@ -101,6 +105,12 @@ struct NotifiedPaths {
     guard let named = path(argument) ?? held(name, argument), named.isAbsolutePath else { return nil }
     let followsLast = SystemCalls.followsLast(name, values)
     return view.holder(of: view.destination(of: named, followsLast: followsLast), followsLast: followsLast)
+  }
+
+  /// What of it holds the folders that the path leads through before each `..`.
+  func holdersOnTheWay(_ argument: SystemCalls.PathArgument) -> [String] {
+    guard let named = path(argument), named.isAbsolutePath else { return [] }
+    return view.holdersOnTheWay(to: named)
   }
 
   /// Of a call that may make a file.

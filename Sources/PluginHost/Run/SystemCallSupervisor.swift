@@ -210,7 +210,8 @@ final class SystemCallSupervisor {
     }
   }
 
-  private func denialRow(_ wall: String, _ name: String, _ target: String, of call: ol_notification) -> RunReport.Denial {
+  private func denialRow(_ wall: String, _ name: String, _ target: String, of call: ol_notification) -> RunReport.Denial
+  {
     var row = RunReport.Denial(wall: wall, operation: name, target: target, count: 1)
     guard wall == "seccomp" else { return row }
     row.rule = plan.policy.lineRefusing(name, first: call.arguments.0)
@@ -296,7 +297,10 @@ final class SystemCallSupervisor {
     _ name: String, _ argument: SystemCalls.PathArgument, of call: ol_notification
   ) -> RunReport.Denial? {
     let paths = named(by: call)
-    if plan.policy.observation.use, let holder = paths.holder(name, argument) { used.insert(holder) }
+    if plan.policy.observation.use {
+      if let holder = paths.holder(name, argument) { used.insert(holder) }
+      used.formUnion(paths.holdersOnTheWay(argument))
+    }
     guard let first = paths.refused(name, argument) else { return nil }
     // The thread that asks stands still. Where it is the only one, what is read from here on is what the kernel will read.
     let isShared = hasThreads

@@ -90,16 +90,17 @@ struct PathSearch {
   private mutating func notice(
     _ denial: Observed.Denial, in context: RoundContext, _ found: inout Noticed, _ recording: inout Recording
   ) {
-    let isReviewed = bounds.reviewed.contains { denial.target.lies(in: $0) }
+    let asked = PolicyPath.asked(denial.target, on: context.machine.folders)
+    let isReviewed = bounds.reviewed.contains { (asked ?? denial.target).lies(in: $0) }
     if denial.isQuestion, !isReviewed {
       recording.mention("it asked whether it may write there, and may do without", denial)
       return
     }
-    if denial.writes, let reason = GrantRefusal.reason(forChanging: denial.target) {
+    if denial.writes, let reason = GrantRefusal.reason(forChanging: asked ?? denial.target) {
       recording.add(.refused(reason), denial.target, denial)
       return
     }
-    guard let path = PolicyPath.named(denial.target),
+    guard let path = asked,
       case (var place, let access)? = grant(for: denial, path, context.machine)
     else {
       recording.add(Self.whyNot(denial.target, context.machine), denial.target, denial)
@@ -197,7 +198,8 @@ struct PathSearch {
 
   /// Why a path is nothing that could be granted. What isn't UTF-8 is told with U+FFFD in the place of it.
   private static func whyNot(_ path: String, _ machine: PolicyRecorder.Machine) -> Recording.Place {
-    path.unicodeScalars.contains("\u{fffd}") && machine.kind(path) == .absent
+    if machine.kind(path) != .absent { return path.pathNames.contains("..") ? .refused(PolicyPath.untold) : .absent }
+    return path.unicodeScalars.contains("\u{fffd}")
       ? .refused("no policy can name it: its name isn't UTF-8") : .absent
   }
 
@@ -238,14 +240,16 @@ struct PathSearch {
     let (before, mappedLater) = (policy.libraries, policy.mapsCodeLater)
     let (plantedLink, isPlugins) = (machine.plantedLinks(policy), machine.isPlugins(policy))
     for denial in round.flatMap(\.denials) where wantsCode(denial) {
-      if denial.target.lies(in: RunnerView.bundle), policy.access(to: denial.target) == .none {
+      let asked = PolicyPath.asked(denial.target, on: machine.folders)
+      let target = asked ?? denial.target
+      if target.lies(in: RunnerView.bundle), policy.access(to: target) == .none {
         // What lies in its bundle has no line of its own: it is code whenever any file is.
         guard !mappedLater else { continue }
         policy.executableMemory = max(policy.executableMemory, .later)
         recording.add(.granted, Remedy.laterCode, denial)
         continue
       }
-      guard let path = PolicyPath.named(denial.target), machine.kind(path) == .file else { continue }
+      guard let path = asked, machine.kind(path) == .file else { continue }
       if let reason = refusal.reason(for: path, .read, machine) ?? Self.planted(path, plantedLink, machine)
         ?? (isPlugins(path) ? Remedy.codeOfPlugins : nil)
       {
@@ -296,11 +300,11 @@ struct PathSearch {
     if bounds.grantsLists, denial.meansLink, machine.isLink(path),
       let folder = Self.parent(of: path)
     {
-      return (folder, .list)
+      return (folder, PolicyPath.listing(folder))
     }
     let here = machine.kind(path)
     guard denial.writes else {
-      return here == .absent ? nil : (path, here == .folder && bounds.grantsLists ? .list : .read)
+      return here == .absent ? nil : (path, here == .folder && bounds.grantsLists ? PolicyPath.listing(path) : .read)
     }
     if here != .absent, !SystemCalls.changesFolder(denial.call, flags: nil) { return (path, .write) }
     guard let folder = Self.parent(of: path), machine.kind(folder) == .folder else { return nil }

@@ -38,6 +38,10 @@ package struct PolicyRecorder {
       (self.kind, self.real, self.isPrivate) = (kind, real, isPrivate)
       hops = { path in real(path) == path ? [] : [real(path)] }
     }
+
+    var folders: PolicyPath.Machine {
+      PolicyPath.Machine(isFolder: { kind($0) == .folder }, real: real, hops: hops)
+    }
   }
 
   package struct Bounds: Sendable {

@@ -1,4 +1,5 @@
 internal import AssetModel
+internal import Basics
 internal import Foundation
 package import PluginHost
 internal import Sandbox
@@ -189,7 +190,7 @@ package struct PolicyText {
     for (pattern, reason) in recording.left.sorted(by: { $0.key < $1.key }) {
       lines.append("# no pattern: \(comment(pattern, 400)); \(comment(reason, 400))")
     }
-    for denial in recording.denials where denial.wall != "files" {
+    for denial in recording.denials where denial.wall != "files" || !isSaid(denial) {
       lines.append("# denied in the last round: \(comment(denial.text, 200))")
     }
     for row in recording.failedConnections {
@@ -199,6 +200,19 @@ package struct PolicyText {
       lines.append("# \(recording.droppedDenials) more denials in the last round than a report keeps")
     }
     return lines
+  }
+
+  /// Whether a line says that a file is granted, or why it isn't.
+  private func isSaid(_ denial: Observed.Denial) -> Bool {
+    let path = denial.named ?? denial.target
+    // What is made or removed, and where a link leads, is granted with its folder.
+    let folder = denial.writes || denial.meansLink ? path.parentFolder : nil
+    let names = [denial.target, path, folder].compactMap(\.self)
+    if recording.refused.contains(where: { names.containsExactly($0.path) }) { return true }
+    if recording.needs[denial.target]?.place == .absent { return true }
+    if ["mmap", "execve"].contains(denial.call) { return recording.policy.mapsCode(at: path) }
+    let needed: PathAccess = denial.writes ? .write : SystemCalls.looks.contains(denial.call) ? .list : .read
+    return recording.policy.access(to: path) >= needed
   }
 
   package static func failure(of row: RunReport.Connection) -> String {

@@ -165,7 +165,7 @@ package struct Recording: Sendable {
   package var grantedSince: [Observed.Denial] { observed.flatMap(\.refusals).filter(isGrantedSince) }
 
   private func isGrantedSince(_ denial: Observed.Denial) -> Bool {
-    guard !isTried, denial.wall == "files", let path = PolicyPath.named(denial.target) else { return false }
+    guard !isTried, let path = denial.named else { return false }
     return policy.access(to: path) >= (denial.writes ? .write : .list)
   }
 

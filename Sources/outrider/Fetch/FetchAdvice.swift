@@ -25,7 +25,8 @@ struct FetchAdvice: Sendable {
     case .addressLiteral(let address, let source):
       "\(FailureCause.redirection(source))\(address) is an address, which a proxy would connect to unseen\(remark); write a name, or "
         + "list it in no_proxy"
-    case .digestNeeded(let why): "\(why)\(remark); --sha256 DIGEST, or --checksums FILE, tells whether it is whole"
+    case .digestNeeded(let why):
+      "\(why)\(remark); --sha256 DIGEST, or --checksums FILE, of the bytes as they come accepts it"
     case .refusedAddress, .unlistedHost, .httpStatus, .proxy, nil: failure.detail
     }
   }

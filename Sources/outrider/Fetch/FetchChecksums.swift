@@ -19,7 +19,7 @@ struct FetchChecksums {
     guard isInput || (try? Files.identity(of: path))?.isDirectory == false,
       let file = isInput ? FileHandle.standardInput : FileHandle(forReadingAtPath: path),
       let data = try? file.read(upToCount: Self.longest + 1)
-    else { throw Failure(66, "--checksums \(path): isn't a file that can be read, or is empty") }
+    else { throw Failure(66, "--checksums \(path): \(isInput ? "is empty" : InputFile.problem(path) ?? "is empty")") }
     guard data.count <= Self.longest else {
       throw Failure(64, "--checksums \(path): has more than \(Self.longest >> 20) MiB")
     }

@@ -54,7 +54,7 @@ struct FetchIdentity: Sendable {
   private static func text(_ path: String, _ option: String) throws -> String {
     guard let file = FileHandle(forReadingAtPath: path),
       let data = try? file.read(upToCount: ClientCertificate.maxBytes + 1)
-    else { throw Failure(66, "\(option) \(path): can't be read, or is empty") }
+    else { throw Failure(66, "\(option) \(path): \(InputFile.problem(path) ?? "is empty")") }
     return String(decoding: data, as: UTF8.self)
   }
 

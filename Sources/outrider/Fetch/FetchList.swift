@@ -18,12 +18,15 @@ enum FetchList {
       throw Failure(66, "--from \(path): is a directory; name a file with one URL a line")
     }
     guard let file = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path) else {
+      throw Failure(66, "--from \(path): \(InputFile.problem(path) ?? "can't be read")")
+    }
+    let data: Data
+    do { data = try file.read(upToCount: longest + 1) ?? Data() } catch {
       throw Failure(66, "--from \(path): can't be read")
     }
-    let data = (try? file.read(upToCount: longest + 1)) ?? Data()
     guard data.count <= longest else { throw Failure(64, "--from \(path): has more than \(longest >> 20) MiB") }
     let entries = try entries(in: data, of: path)
-    if entries.isEmpty { throw Failure(66, "--from \(path): can't be read, or names no URL") }
+    if entries.isEmpty { throw Failure(66, "--from \(path): names no URL") }
     return entries
   }
 

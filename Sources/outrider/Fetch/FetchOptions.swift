@@ -118,10 +118,10 @@ enum FetchOptions {
     guard let path = named ?? environment[variable].flatMap({ $0.isEmpty ? nil : $0 }) else { return nil }
     let place = named == nil ? "the environment's \(variable), \(path)" : "--cacert \(path)"
     guard let identity = try? Files.identity(of: path), identity.isRegularFile else {
-      throw Failure(66, "\(place): isn't a file that can be read")
+      throw Failure(66, "\(place): \(InputFile.problem(path) ?? "isn't a regular file")")
     }
     guard let content = try? Files.content(of: path, limit: longestAuthorities) else {
-      throw Failure(66, "\(place): isn't a file that can be read")
+      throw Failure(66, "\(place): \(InputFile.problem(path) ?? "has more than \(longestAuthorities >> 20) MiB")")
     }
     switch AuthorityText(content) {
     case .certificates: return path

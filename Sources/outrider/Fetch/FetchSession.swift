@@ -166,7 +166,7 @@ final class FetchSession: Sendable {
       switch event {
       case .finished(let id, let file):
         let named = naming.finished(file, of: id, at: clock.wall)
-        if let note = named.note { view.note(note) }
+        if let note = named.note { view.note(note, of: id) }
         view.show(.finished(id, named.file))
         if published.count < FetchMemory.maxEvents {
           published += [named.event, FetchMemory.published(id, named.file.path, at: clock.wall)].compactMap(\.self)

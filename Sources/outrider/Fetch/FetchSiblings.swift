@@ -55,21 +55,25 @@ struct FetchSiblings {
     do {
       try adopt(from: directory, into: store)
     } catch StoreError.heldBy(let pid, _, _, _) {
-      for index in open {
+      for (index, isOfTheSameURL) in open {
         findings[index] = .inHand(
-          "process \(pid) fetches it; the same command, when that has ended, finds it or goes on")
+          isOfTheSameURL
+            ? "process \(pid) fetches it; the same command, when that has ended, finds it or goes on"
+            : "process \(pid) fetches another URL to that file; name another one with --output, or wait for it")
       }
     }
     return findings
   }
 
-  private func records(in sibling: AssetStore) throws -> (finished: [(Int, JobRecord)], open: [Int]) {
-    var (finished, open): ([(Int, JobRecord)], [Int]) = ([], [])
+  private func records(
+    in sibling: AssetStore
+  ) throws -> (finished: [(Int, JobRecord)], open: [(index: Int, isOfTheSameURL: Bool)]) {
+    var (finished, open): ([(Int, JobRecord)], [(index: Int, isOfTheSameURL: Bool)]) = ([], [])
     let paths = plan.targets.lazy.map { plan.path($0) }
     try sibling.newestJobs(app: FetchPlan.app, identifiers: paths, .unfailed) { index, record in
       let isOfTheSameURL = record.specification.url.utf8.elementsEqual(plan.targets[index].url.utf8)
       if record.state == .finished, isOfTheSameURL { finished.append((index, record)) }
-      if !record.state.isTerminal { open.append(index) }
+      if !record.state.isTerminal { open.append((index, isOfTheSameURL)) }
     }
     return (finished, open)
   }

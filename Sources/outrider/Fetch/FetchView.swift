@@ -55,7 +55,7 @@ final class FetchView: Sendable {
   /// What the command says of itself, beside the downloads: to people, also where a program reads standard output.
   func say(_ text: String) { state.withLock { print($0.renderer.say(text)) } }
 
-  func note(_ text: String) { tell { _ in .note(nil, text) } }
+  func note(_ text: String, of job: JobID? = nil) { tell { _ in .note(job, text) } }
 
   func redraw() { state.withLock { print($0.renderer.redraw($0.inventory)) } }
 

@@ -32,6 +32,9 @@ struct DownloadsListCommand: AsyncParsableCommand {
       With --watch it goes on until it is interrupted: on a terminal the table is drawn over and over, elsewhere each \
       change is a line. With --json, --watch prints one object a line for each change.
 
+      Those that are over aren't listed: `outrider runs` has what extensions asked for, `outrider log` what happened to \
+      apps.
+
       EXAMPLES
         outrider downloads list
         outrider downloads com.example.sessions --watch
@@ -69,7 +72,9 @@ struct DownloadsListCommand: AsyncParsableCommand {
         if json {
           try Output.json(downloads)
         } else if downloads.isEmpty {
-          Output.note("there are no downloads")
+          Output.note(
+            "no downloads are open; 'outrider runs' has what extensions asked for, 'outrider log' what happened to apps"
+          )
         } else {
           DownloadText.table(downloads).print()
         }

@@ -20,7 +20,8 @@ struct InstallCommand: AsyncParsableCommand {
       EXIT STATUS
         0    the app may be launched, or --no-wait and it is in place
         1    cancelled
-        65   not an app that can be installed; all that is wrong is named
+        65   not an app that can be installed; all that is wrong is named; or it
+             doesn't declare a group that --share-group names
         66   no such file
         77   a group is another app's, and --share-group doesn't name it
         130  interrupted; the service goes on
@@ -54,7 +55,7 @@ struct InstallationArguments: ParsableArguments {
   var path: String
   @Option(
     help: ArgumentHelp(
-      "A group of another app that this one may share; may be given several times.", valueName: "group"))
+      "A group of another app that this one declares and may share; may be given several times.", valueName: "group"))
   var shareGroup: [String] = []
   @Flag(help: "Leave the rest to the service as soon as the app is in place.") var noWait = false
   @OptionGroup var service: ServiceOptions

@@ -19,6 +19,7 @@ struct LaunchCommand: AsyncParsableCommand {
 
       EXIT STATUS
         1    refused, or removed meanwhile
+        66   no such app is installed
         126  the app's program can't be run
         127  it isn't there
         130  interrupted before it ran

@@ -133,6 +133,8 @@ import Testing
     let told = world.container + "/\(name) BAErrorDomain 204"
     try await world.wait("the extension is told") { FileManager.default.fileExists(atPath: told) }
     #expect(try await world.downloads().allSatisfy { $0.identifier != name || $0.state == "failed" })
+    let log = try Workspace.run(["log", ServiceWorld.app, "--state", world.state]).output
+    #expect(log.contains("failed: \(name)") && !log.contains("cancelled"), "\(log)")
   }
 
   @Test(

@@ -81,6 +81,7 @@ import Testing
     let other = try await world.connect()
     func memory() async throws -> Int64 {
       guard case .status(let status) = try await other.request(.status) else { return 0 }
+      #expect(status.version == ProductVersion.text)
       return status.memoryBytes
     }
     let before = try await memory()

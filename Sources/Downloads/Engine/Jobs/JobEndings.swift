@@ -87,7 +87,11 @@ final class JobEndings: EnginePart {
       let effects = job.machine.handle(.reopened)
       opening.begin(job)
       execute(effects, job)
-    case .retire(let retirement): handle(.ended(retirement), job)
+    case .retire(let retirement):
+      if step == .yield, let check = job.file.evidence.check {
+        return publishing.verifyPart(job, check, then: retirement)
+      }
+      handle(.ended(retirement), job)
     case .leave: handle(.over, job)
     }
   }

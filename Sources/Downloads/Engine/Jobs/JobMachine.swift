@@ -137,7 +137,11 @@ struct JobMachine: Equatable {
       phase = .concluding(next)
       return [.conclude(next)]
     case .began: if isOpening, !isDecided { phase = .transferring }
-    case .verifying: if case .concluding(.verify) = phase { phase = .verifying(next: nil) }
+    case .verifying:
+      switch phase {
+      case .concluding(.verify), .concluding(.yield): phase = .verifying(next: nil)
+      default: break
+      }
     case .verified:
       guard case .verifying(let next?) = phase else { return [] }
       if next == .verify {

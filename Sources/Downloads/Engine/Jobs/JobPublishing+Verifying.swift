@@ -33,6 +33,12 @@ extension JobPublishing {
     }
   }
 
+  /// Of an answer that ended before the file does, as servers' may (RFC 9110, 15.3.7): the rest is asked for when it is right.
+  func verifyPart(_ job: ActiveJob, _ check: ContentCheck, then retirement: Retirement) {
+    endings.handle(.verifying, job)
+    if isAsMeant(job, check) { endings.handle(.ended(retirement), job) }
+  }
+
   /// Bytes that the whole file has, as far as anybody says.
   private static func knownSize(of job: ActiveJob) -> Int64? {
     job.record.specification.exactSize ?? job.record.partial?.entity.total

@@ -145,6 +145,7 @@ extension Connections {
       guard RetryPolicy.isProgress(durable: end, highWater: segment.start, total: job.total) else {
         return endings.attemptFailed(job, segment, .truncated, retryAfter: nil)
       }
+      job.file.evidence.check = writer.check
       return endings.stop(job, then: .yield)
     }
     if !job.file.evidence.isLengthProved, job.record.specification.exactSize == nil,
