@@ -48,7 +48,8 @@ import Testing
   {
     let folder = try LibraryTests.folder()
     let (written, read, file) = (folder + "/written", folder + "/read", folder + "/file")
-    let listed = folder + "/listed"
+    let listed = "/var/tmp/outrider-test-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: listed) }
     for path in [written, read, listed] {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }

@@ -67,6 +67,9 @@ struct Grant {
     }
     try checkLists(grants, machine)
     try checkNames(grants)
+    if let grant = grants.first(where: { $0.isListed && $0.place.lies(in: RunnerView.temporary) }) {
+      throw .usage("\(grant.path), which the policy grants under 'list', \(RevealingFolder.listedInTemporary)")
+    }
     if machine.hidesFiles { grants += try foldersBetween(grants, writable) }
     return try innermostLast(grants, machine)
   }
@@ -114,9 +117,6 @@ struct Grant {
   private static func checkLists(_ grants: [Grant], _ machine: Machine) throws(HostError) {
     let runtime = RunnerView.runtime + machine.hello.runtime
     for grant in grants where grant.isListed {
-      if grant.place.lies(in: RunnerView.temporary) {
-        throw .usage("\(grant.path), which the policy grants under 'list', \(RevealingFolder.listedInTemporary)")
-      }
       let others = grants.filter { !$0.isListed }
       // By whatever name.
       let holder =
