@@ -19,6 +19,9 @@ package enum RunnerView {
   /// What a run has of its own, wherever it is on the machine.
   package static let own = [bundle, container, containers, manifest, temporary]
 
+  /// The one of those that a path is or lies in.
+  package static func own(around path: String) -> String? { own.first { path.lies(in: $0) } }
+
   /// Whether a path is one of those, or a further container.
   package static func isOwn(_ path: String) -> Bool { own.contains(path) || path.lies(below: containers) }
 

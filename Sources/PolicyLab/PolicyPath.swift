@@ -12,7 +12,7 @@ package enum PolicyPath {
   }
 
   /// How the names in a folder are granted: alone, where a plugin hasn't a right to read that holds around it.
-  static func listing(_ folder: String) -> PathAccess { folder.lies(in: RunnerView.temporary) ? .read : .list }
+  static func listing(_ folder: String) -> PathAccess { RunnerView.own(around: folder) == nil ? .list : .read }
 
   /// As a person wrote it: without what says nothing (`//`, `.`) and without `..`, which no policy may have; nil: no policy can name it.
   static func named(_ path: String) -> String? {

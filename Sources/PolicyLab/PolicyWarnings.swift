@@ -166,7 +166,7 @@ package enum PolicyWarnings {
     }
     if let other { return RevealingFolder.rejectionReason(forPartOf: other, leadingTo: machine.real(other)) }
     guard policy.list.contains(path), let parent = parent(of: path) else { return nil }
-    if real.lies(in: RunnerView.temporary) { return RevealingFolder.listedInTemporary }
+    if let own = RunnerView.own(around: real) { return RevealingFolder.rejectionReason(forListedInOwn: own) }
     if let holder = RunnerView.runtime.first(where: { path.lies(in: $0) }) {
       return RevealingFolder.rejectionReason(forListedIn: holder)
     }

@@ -56,6 +56,8 @@ import Testing
   @Test(
     "a file under list, too little memory and what lies in /proc or /sys are warned of",
     arguments: [
+      ("files: {list: [/tmp/a]}", "lies in /tmp, where a plugin may read all"),
+      ("files: {list: [/container/a]}", "lies in /container, where a plugin may read all"),
       ("files: {list: [/srv/file]}", "/srv/file is no folder, so that it has no names to list: a run"),
       ("files: {list: [/srv/folder]}", nil), ("files: {read: [/srv/file]}", nil),
       ("limits: {memory: 16}", "limits.memory: 16 bytes are less than what loading anything takes: a run"),

@@ -67,8 +67,10 @@ struct Grant {
     }
     try checkLists(grants, machine)
     try checkNames(grants)
-    if let grant = grants.first(where: { $0.isListed && $0.place.lies(in: RunnerView.temporary) }) {
-      throw .usage("\(grant.path), which the policy grants under 'list', \(RevealingFolder.listedInTemporary)")
+    for grant in grants where grant.isListed {
+      guard let own = RunnerView.own(around: grant.place) else { continue }
+      let rejectionReason = RevealingFolder.rejectionReason(forListedInOwn: own)
+      throw .usage("\(grant.path), which the policy grants under 'list', \(rejectionReason)")
     }
     if machine.hidesFiles { grants += try foldersBetween(grants, writable) }
     return try innermostLast(grants, machine)

@@ -45,10 +45,10 @@ package enum RevealingFolder {
     "is or lies in \(holder), of which more than names may be read, and so could all that lies in it; grant the other parts by themselves"
   }
 
-  /// Landlock's rule for the plugin's own folder holds for what is mounted in it.
-  package static let listedInTemporary =
-    "lies in \(RunnerView.temporary), where a plugin may read all that is there: its files would be shown, too; grant it under "
-    + "'read', or move it"
+  /// Landlock's rule for a folder of the plugin's own holds for what is mounted in it.
+  package static func rejectionReason(forListedInOwn folder: String) -> String {
+    "lies in \(folder), where a plugin may read all that is there: its files would be shown, too; grant it under 'read', or move it"
+  }
 
   /// Why a part of a folder isn't granted less than the folder, where that is named by a link. `real`: what the link leads to.
   package static func rejectionReason(forPartOf folder: String, leadingTo real: String) -> String {
