@@ -26,8 +26,9 @@ _Static_assert(sizeof(struct ol_path_beneath_attr) == 12, "landlock_path_beneath
 static int failed(long result) { return result < 0 ? errno : 0; }
 
 int ol_landlock_abi(int *abi) {
-  *abi = (int)syscall(OL_LANDLOCK_CREATE, NULL, 0, 1);
-  return failed(*abi);
+  long result = syscall(OL_LANDLOCK_CREATE, NULL, 0, 1);
+  *abi = result < 0 ? 0 : (int)result;
+  return failed(result);
 }
 
 int ol_landlock_create(uint64_t filesystem, uint64_t network, uint64_t scoped, int *ruleset) {

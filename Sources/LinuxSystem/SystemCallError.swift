@@ -16,7 +16,7 @@ public struct SystemCallError: Error, Sendable, Equatable, CustomStringConvertib
     self.subject = subject
   }
 
-  public var description: String { "\(call) \(subject): \(Self.message(code))" }
+  public var description: String { "\(call)\(subject.isEmpty ? "" : " ")\(subject): \(Self.message(code))" }
 
   /// The text of an errno value, for example `No such file or directory`.
   ///

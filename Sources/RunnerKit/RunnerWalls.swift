@@ -27,8 +27,17 @@ struct RunnerWalls {
   /// After the descriptors of the setup are gone: the limit on open files is the plugin's.
   func limitResources() throws(SystemCallError) {
     for limit in request.limits {
-      try check("setrlimit", "\(limit.resource)") { ol_set_rlimit(limit.resource, limit.soft, limit.hard) }
+      try check("setrlimit", Self.name(of: limit.resource)) { ol_set_rlimit(limit.resource, limit.soft, limit.hard) }
     }
+  }
+
+  /// As setrlimit(2) calls it.
+  private static func name(of resource: Int32) -> String {
+    let names = [
+      "CPU", "FSIZE", "DATA", "STACK", "CORE", "RSS", "NPROC", "NOFILE", "MEMLOCK", "AS", "LOCKS", "SIGPENDING",
+      "MSGQUEUE", "NICE", "RTPRIO", "RTTIME",
+    ]
+    return names.indices.contains(Int(resource)) ? "RLIMIT_\(names[Int(resource)])" : "\(resource)"
   }
 
   private func enterRoot(

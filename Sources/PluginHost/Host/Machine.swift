@@ -1,5 +1,6 @@
 internal import Basics
 internal import CLinux
+internal import Glibc
 internal import HostProtocol
 internal import Sandbox
 
@@ -7,6 +8,8 @@ internal import Sandbox
 struct Machine {
   var landlockABI: Int
   var hasListener: Bool
+  /// Of seccomp(2), where it is refused altogether; 0 where there is a filter.
+  var seccompFailure: Int32 = 0
   var hello: ServerEvent.Hello
 
   /// The namespaces, by the name that a fork server has for each.
@@ -25,7 +28,10 @@ struct Machine {
   init(probing hello: ServerEvent.Hello) {
     var abi: Int32 = 0
     _ = ol_landlock_abi(&abi)
-    self.init(landlockABI: Int(abi), hasListener: ol_seccomp_probe() == 0, hello: hello)
+    let code = ol_seccomp_probe()
+    self.init(landlockABI: Int(abi), hasListener: code == 0, hello: hello)
+    // A kernel that has seccomp and not that action.
+    seccompFailure = [EOPNOTSUPP, EINVAL].contains(code) ? 0 : code
   }
 
   /// One whose runs have no wall.

@@ -159,6 +159,11 @@ package struct Canary: Sendable {
       preload: preload)
   }
 
+  /// Whether a run ended for want of something that no limit has to do with.
+  private static func isOfMachine(_ report: RunReport) -> Bool {
+    [.wallUnavailable, .hostFailed].contains(report.outcome.kind)
+  }
+
   /// Expects a run to end as `kind`.
   private func ending(
     _ name: String, _ wall: Wall?, _ kind: Outcome.Kind, _ limits: Limits,
@@ -174,7 +179,7 @@ package struct Canary: Sendable {
         limit: name, isInForce: outcome.kind == kind,
         detail: outcome.kind.rawValue + (outcome.detail.isEmpty ? "" : ": " + outcome.detail), wall: wall)
     } catch {
-      guard let report = error.report else { return .untried(name, wall, error) }
+      guard let report = error.report, !Self.isOfMachine(report) else { return .untried(name, wall, error) }
       // What is exceeded before the library is loaded is exceeded.
       return Finding(limit: name, isInForce: report.outcome.kind == kind, detail: "\(error)", wall: wall)
     }
@@ -189,8 +194,8 @@ package struct Canary: Sendable {
     do throws(HostError) {
       plugin = try await load(limits)
     } catch {
-      return error.report == nil
-        ? .untried(name, wall, error) : Finding(limit: name, isInForce: false, detail: "\(error)", wall: wall)
+      return error.report.map { !Self.isOfMachine($0) } == true
+        ? Finding(limit: name, isInForce: false, detail: "\(error)", wall: wall) : .untried(name, wall, error)
     }
     do throws(HostError) {
       let result = try await body(plugin)

@@ -26,6 +26,18 @@ extension SpawnPlan {
         )))
   }
 
+  /// The kernel has none, or a filter around the host, as of a container, keeps it.
+  func refuseWithoutFilter() throws(HostError) {
+    let code = machine.seccompFailure
+    guard code != 0, !options.isBare, !options.open.contains(.seccomp) else { return }
+    throw .ended(
+      .empty(
+        Outcome(
+          .wallUnavailable,
+          "seccomp(2) is refused (\(SystemCallError.message(code))), and without it a plugin could make any system call; the kernel needs CONFIG_SECCOMP_FILTER, and a filter around this process, as of a container engine, has to allow the call"
+        )))
+  }
+
   /// What a policy keeps back that only Landlock can.
   func refuseWithoutLandlock() throws(HostError) {
     guard !options.isBare, machine.landlockABI == 0 || options.open.contains(.landlock) else { return }

@@ -81,6 +81,7 @@ struct SpawnPlan {
     view = View(of: image, containers, manifest, hidesFiles: machine.hidesFiles)
     try checkName()
     try refuseRootWithoutWalls()
+    try refuseWithoutFilter()
     try refuseWithoutLandlock()
     try refuseWithoutNetwork()
     try refuseWithoutTree()
