@@ -1,3 +1,4 @@
+internal import Basics
 internal import GRDB
 internal import Glibc
 internal import LinuxSystem
@@ -68,6 +69,13 @@ public final class AssetStore: Sendable {
   public static func exists(in directory: String) -> Bool {
     let path = "\(directory)/\(databaseName)"
     return Files.exists(path) || !Backups(path: path).all.isEmpty
+  }
+
+  /// Whether the state folder is where it was opened. One that was moved or removed meanwhile still takes what is written, and
+  /// who opens the folder of that name next finds nothing of it. Always, where it was opened to be read.
+  package var isInPlace: Bool {
+    guard let directory = path.parentFolder else { return false }
+    return lock.withLock { $0?.isNamed(in: directory) } ?? true
   }
 
   /// Makes a backup, ends everything that is open, and lets go of the folder; the next call fails. A store that is dropped

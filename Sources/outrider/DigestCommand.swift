@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import AssetModel
 internal import Basics
 internal import Foundation
+internal import Glibc
 internal import Hashing
 internal import LinuxSystem
 internal import Sandbox
@@ -27,13 +28,12 @@ struct DigestCommand: ParsableCommand {
       guard let size = Quantity.bytes(chunkSize), size & (size - 1) == 0, (64 << 10...64 << 20).contains(size) else {
         throw Failure(64, "--chunk-size '\(chunkSize)' isn't a power of two from 64KiB to 64MiB")
       }
-      guard let identity = try? Files.identity(of: file), identity.isRegularFile,
+      guard Self.isPipe(file) || (try? Files.identity(of: file))?.isRegularFile == true,
         let handle = FileHandle(forReadingAtPath: file)
       else { throw Failure(66, "\(file): \(InputFile.problem(file) ?? "isn't a regular file")") }
-      if identity.size == 0 { throw Failure(64, "\(file): is empty, and an empty file has no chunks") }
       var whole = RunningHash(.sha256)
       var list = ChunkListFile(chunkSize: Int64(size), size: 0, sha256: "", chunks: [])
-      while let data = try handle.read(upToCount: size), !data.isEmpty {
+      while let data = try Self.chunk(of: handle, size) {
         data.withUnsafeBytes { whole.update($0) }
         list.size += Int64(data.count)
         list.chunks.append(Self.hex(RunningHash.digest(.sha256, of: data)))
@@ -46,6 +46,20 @@ struct DigestCommand: ParsableCommand {
     } catch {
       Exit.with(error)
     }
+  }
+
+  private static func isPipe(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+  }
+
+  /// The next chunk, which only the last may fall short of: a pipe gives what is in it. nil: the end.
+  private static func chunk(of handle: FileHandle, _ size: Int) throws -> Data? {
+    var chunk = Data()
+    while chunk.count < size, let data = try handle.read(upToCount: size - chunk.count), !data.isEmpty {
+      chunk.append(data)
+    }
+    return chunk.isEmpty ? nil : chunk
   }
 
   private static func hex(_ digest: [UInt8]) -> String { ContentDigest(.sha256, bytes: digest)?.hex ?? "" }
@@ -67,7 +81,11 @@ struct ChunkListFile: Codable {
       attributes[.type] as? FileAttributeType == .typeRegular, bytes <= maxBytes,
       let data = FileManager.default.contents(atPath: path)
     else { throw Failure(66, "--chunks \(path): isn't a readable file of at most 64 MiB") }
-    guard let file = try? JSONDecoder().decode(ChunkListFile.self, from: data),
+    let decoded = try? JSONDecoder().decode(ChunkListFile.self, from: data)
+    if let decoded, decoded.size == 0, decoded.chunks.isEmpty {
+      throw Failure(64, "--chunks \(path): is of an empty file, which has no chunks; leave --chunks out")
+    }
+    guard let file = decoded,
       case let digests = file.chunks.compactMap({ ContentDigest(hex: $0) }), digests.count == file.chunks.count,
       digests.allSatisfy({ $0.algorithm == .sha256 }),
       let list = ChunkList(chunkSize: file.chunkSize, totalSize: file.size, digests: digests.flatMap(\.bytes))

@@ -109,13 +109,11 @@ struct ExplainCommand: AsyncParsableCommand {
   }
 
   private func explainFetch(_ id: Int64) throws {
-    let directory = try FetchState.directory(state)
+    let directory = try FetchDownloads(state: state).existingDirectory()
     var options = AssetStore.Options()
     options.isReadOnly = true
-    let nothing = Failure(66, "there is no download \(id) in \(directory)")
-    if Files.exists(directory), !AssetStore.exists(in: directory) { throw nothing }
     let store = try FetchState.journal(in: directory, options)
-    guard let job = try store.job(JobID(id)) else { throw nothing }
+    guard let job = try store.job(JobID(id)) else { throw Failure(66, "there is no download \(id) in \(directory)") }
     let attempts = try store.history.attempts(of: job.id)
     let holder = job.state.isTerminal ? nil : AssetStore.holder(of: directory)
     var explanation = Explanation(of: job, now: SystemClock().now)
@@ -137,7 +135,8 @@ struct ExplainCommand: AsyncParsableCommand {
     } else {
       Output.line("\(report.code)  \(Printable.text(report.url))")
       for (key, value) in report.data.sorted(by: { $0.key < $1.key }) {
-        Output.line("  \(key): \(Printable.text(value))")
+        let size = explanation.code == .disk ? Int64(value).map { FetchWords.size($0) } : nil
+        Output.line("  \(key): \(size ?? Printable.text(value))")
       }
       if let seconds = report.sinceSeconds { Output.line(String(format: "  for %.0f s", seconds)) }
       if let seconds = report.endsInSeconds { Output.line(String(format: "  ends in %.0f s", seconds)) }

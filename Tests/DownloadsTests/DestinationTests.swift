@@ -34,7 +34,8 @@ import Testing
     #expect(content == Trial.bytes, "it stays where it is")
     #expect(!Files.exists("\(folder)/file"))
     await harness.engine.close()
-    #expect(try harness.journal.job(JobID(1))?.state == .failed(failure))
+    let record = try harness.journal.job(JobID(1))
+    #expect(record?.state == .failed(failure) && record?.finalSize == Int64(Trial.size), "its size is known")
   }
 
   /// In a container an app makes what it likes.

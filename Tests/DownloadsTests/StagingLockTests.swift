@@ -57,7 +57,8 @@ import Testing
       { _ = try second.salvage(chunks, others: []) },
     ] {
       let error = #expect(throws: SystemCallError.self) { try attempt() }
-      #expect(error?.code == EWOULDBLOCK && error?.subject.contains("(process \(getpid()))") == true, "\(error as Any)")
+      #expect(
+        error?.code == EWOULDBLOCK && error?.subject.contains("by process \(getpid()) (") == true, "\(error as Any)")
     }
     second.discard()
     destination.removeStaging("staged")
@@ -161,12 +162,37 @@ import Testing
     let events = harness.engine.events
     let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
     let explanation = try await events.waiting(id)
-    #expect(explanation.code == .lock && explanation.data["file"]?.contains("(process \(getpid()))") == true)
+    #expect(explanation.code == .lock && explanation.data["holder"]?.hasPrefix("process \(getpid()) (") == true)
     #expect(try other.identity().size == 1000 && Files.identity(of: place).inode == other.identity().inode)
     flock(other.number, LOCK_UN)
     harness.engine.resume(id)
     #expect(try await harness.end(of: id, in: events).isFinished)
     await harness.engine.close()
     #expect(harness.contents() == Data(Trial.content.bytes(in: 0..<Trial.size)))
+  }
+
+  @Test("F-43 a download whose name was taken while it waited for another process asks for nothing more")
+  func takenMeanwhile() async throws {
+    let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
+    defer { origin.stop() }
+    let folder = try Harness.folderWithStaging()
+    let place = Harness.staging(folder)
+    try Data(count: 1000).write(to: URL(fileURLWithPath: place))
+    let other = try OwnedDescriptor.open(place, O_RDWR)
+    #expect(flock(other.number, LOCK_EX | LOCK_NB) == 0)
+    let harness = try Harness(folder: folder, clock: TestClock(jumpsWhenIdle: false))
+    let events = harness.engine.events
+    let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
+    #expect(try await events.waiting(id).code == .lock)
+    let requests = origin.requests.count
+    #expect(rename(place, "\(folder)/file") == 0)
+    flock(other.number, LOCK_UN)
+    harness.engine.resume(id)
+    let failure = try #require(try await harness.end(of: id, in: events).failure)
+    #expect(failure.isForWantOfPlace && failure.detail.hasPrefix("file is there already in "), "\(failure)")
+    #expect(
+      failure.detail.hasSuffix(" isn't replaced; move the other file away, and ask for this one again"), "\(failure)")
+    await harness.engine.close()
+    #expect(origin.requests.count == requests)
   }
 }

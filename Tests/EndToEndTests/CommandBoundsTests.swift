@@ -42,6 +42,17 @@ import Testing
     try Self.expect(66, "\(path): \(reason)", ["digest", path])
   }
 
+  @Test("an empty file has a digest and no chunks, and a pipe is read to its end") func digestOfAny() throws {
+    let (empty, zeros) = (try Self.file(0, suffix: ".bin"), try Self.file(100_000, suffix: ".bin"))
+    defer { for path in [empty, zeros] { try? FileManager.default.removeItem(atPath: path) } }
+    let nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    #expect(try Workspace.run(["digest", empty]).output.contains(nothing))
+    let stored = try Workspace.run(["digest", zeros, "--chunk-size", "64KiB"]).output
+    let script = "cat \"$1\" | \"$0\" digest /dev/stdin --chunk-size 64KiB"
+    let piped = try Workspace.run(["-c", script, Workspace.outrider, zeros], program: "/bin/sh").output
+    #expect(piped == stored && stored.contains("sha256"), "\(piped)")
+  }
+
   @Test func policiesThatGrantWhatThereIsNot() throws {
     let policies = try [
       (66, "/nonexistent/x, which the policy grants under 'read': No such file", "read: [/nonexistent/x]"),

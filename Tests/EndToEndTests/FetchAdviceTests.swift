@@ -30,6 +30,10 @@ import Testing
   private static let rows: [(FailureCause, FetchAdvice, String)] = [
     (.httpStatus(410), own, "the server answered 410"),
     (
+      .httpStatus(204), own,
+      "the server answered 204: it has no content at this URL, so there is no file; check the URL"
+    ),
+    (
       wanted(.digest, .nobodyToAsk(realm: "x")), FetchAdvice(),
       "\(origin) asks for a credential (digest, realm \"x\"); give one with --user NAME:PASSWORD"
     ),

@@ -60,14 +60,25 @@ import Testing
   }
 
   @Test("lines about other digests are passed over beside those of SHA-256") func otherDigests() throws {
-    let others = ["MD5 (a) = 00", "SHA512 (a) = \(Self.one)\(Self.one)", "SIZE (a) = 5", "BLAKE2b (a) = 00"]
+    let others = [
+      "MD5 (a) = 00", "SHA512 (a) = \(Self.one)\(Self.one)", "SIZE (a) = 5", "BLAKE2b (a) = 00",
+      "\(Self.one)\(Self.one)  a", "\(Self.one.prefix(32)) *a", "\\\(Self.one.prefix(40))  a\\n",
+    ]
     let ours = "SHA256 (a) = \(Self.one)"
     let lines = others + [ours]
     for order in [lines, lines.reversed()] {
       #expect(try Self.read(order.joined(separator: "\n")) == ["a": Self.one])
     }
     let failure = #expect(throws: Failure.self) { try Self.read("\n" + others[0]) }
-    #expect(failure?.message.contains("line 2") == true)
+    #expect(failure?.message.contains("line 2: is of MD5") == true)
+    let long = #expect(throws: Failure.self) { try Self.read(others[4]) }
+    #expect(long?.message.contains("line 1: is of SHA-512, and of digests only SHA-256 is taken") == true)
+    // Neither as many digits as a digest has, nor one without a name.
+    for line in [
+      "\(Self.one)0  a", "\(Self.one)\(Self.one)", "\(Self.one)\(Self.one)  ", "\(ours)\n\(Self.one.prefix(30))  a",
+    ] {
+      #expect(throws: Failure.self) { try Self.read(line) }
+    }
   }
 
   @Test("a byte order mark is no digit") func byteOrderMark() throws {

@@ -135,6 +135,8 @@ import Testing
     #expect(inodes.contains("inode") && !inodes.contains(" 0 B"), "\(inodes)")
     let retry = Explanation(.retrying(lastError: "x", attempts: 1, limit: 6), endsIn: 5)
     #expect(FetchWords.wait(retry) == "waits for 5 s, then tries again: x")
+    let lock = FetchWords.wait(Explanation(.lock(holder: "process 7 (outrider)")))
+    #expect(lock == "waits: process 7 (outrider) is fetching this file, too")
   }
 
   @Test("a background download that a low volume stops says below what") func stopsInTheBackground() {
@@ -155,6 +157,21 @@ import Testing
     #expect(event.job == job.id)
     let told = FetchHold.explanation(event, of: job, lastAttempt: nil)
     #expect(told?.code == .disk && told?.data == disk.data)
+    func remedy(_ explanation: Explanation) -> String? {
+      let event = FetchHold.event(job.id, explanation, at: 100)
+      return FetchHold.explanation(event, of: job, lastAttempt: nil)?.remedy
+    }
+    var shortage = SpaceShortage(
+      directory: "/v", device: 1, need: 30 << 20, free: 20 << 20, floor: 10 << 20, purgeUntil: 0)
+    #expect(
+      remedy(Explanation(.disk(shortage))) == "make 20.0 MiB of room on that volume, then run the same fetch again")
+    shortage.lacksInodes = true
+    #expect(remedy(Explanation(.disk(shortage)))?.hasPrefix("delete some files of that volume") == true)
+    #expect(
+      remedy(Explanation(.volume(code: 5, mount: "/v"))) == "the same fetch, run again when the volume works again")
+    #expect(
+      remedy(Explanation(.lock(holder: "process 7 (outrider)")))
+        == "the same fetch, run again when process 7 (outrider) has fetched the file, or has ended")
     let later = Attempt(wall: 101, duration: 0, bytes: 0, status: nil, outcome: "")
     #expect(FetchHold.explanation(event, of: job, lastAttempt: later) == nil)
     #expect(FetchHold.event(job.id, Explanation(.retrying, remedy: ""), at: 1) == nil, "the row says it by itself")

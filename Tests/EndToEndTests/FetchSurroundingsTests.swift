@@ -3,6 +3,7 @@ import AssetStore
 import DevelopmentOrigin
 import Foundation
 import LinuxSystem
+import Synchronization
 import TestSupport
 import Testing
 
@@ -94,6 +95,28 @@ import Testing
     slow.waitUntilExit()
     #expect(slow.terminationStatus == 1, "the name is taken")
     #expect(place.data("f.bin") == Data(Content.pseudoRandom(seed: 2, count: 200_000).bytes(in: 0..<200_000)))
+  }
+
+  @Test("a state folder that is gone, or another one, when the command ends is told", arguments: [nil, "moved"])
+  func stateThatIsGone(to other: String?) throws {
+    let folder = Mutex<String?>(nil)
+    let place = try Place {
+      $0.handler = { _, nth in
+        guard nth == 1, let state = folder.withLock({ $0 }) else { return nil }
+        if let other {
+          try? FileManager.default.moveItem(atPath: state, toPath: state + other)
+        } else {
+          try? FileManager.default.removeItem(atPath: state)
+        }
+        return nil
+      }
+    }
+    folder.withLock { $0 = "\(place.folder)/state" }
+    let first = try place.fetch(place.origin.url("/b.bin"))
+    #expect(first.status == 0 && place.data("b.bin") == Data("hello".utf8), "\(first.errors)")
+    #expect(first.errors.contains("the state folder was moved or removed while this ran"), "\(first.errors)")
+    let second = try place.fetch("--force", place.origin.url("/b.bin"))
+    #expect(second.status == 0 && !second.errors.contains("moved or removed"), "\(second.errors)")
   }
 
   @Test func aFileHasToFitItsChunkList() throws {

@@ -267,6 +267,10 @@ import Testing
       #expect(!result.errors.contains("secret"))
     }
     #expect(try Workspace.run(["explain", "7", "--state", "\(place.folder)/state"]).status == 66)
+    let missing = try Workspace.run(["explain", "7", "--state", "\(place.folder)/none"])
+    let listed = try Workspace.run(["downloads", "list", "--fetch", "--state", "\(place.folder)/none"])
+    #expect(missing.status == 66 && missing.errors == listed.errors, "\(missing)")
+    #expect(missing.errors.contains("the state folder \(place.folder)/none isn't there"), "\(missing.errors)")
   }
 
   @Test func neverReplacesAndNeverFollowsANameFromTheNetwork() throws {

@@ -24,6 +24,8 @@ public enum FailureCause: Sendable, Hashable, Codable {
   /// The whole sentence.
   public var sentence: String {
     switch self {
+    case .httpStatus(204):
+      "the server answered 204: it has no content at this URL, so there is no file; check the URL"
     case .httpStatus(let status): "the server answered \(status)"
     case .credential(let demand): demand.sentence
     case .clientCertificate(let origin): "\(origin) asks for a client certificate, and was given none that it accepts"

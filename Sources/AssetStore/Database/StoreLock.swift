@@ -66,6 +66,12 @@ final class StoreLock: Sendable {
     return StoreHolder(fields(file))
   }
 
+  /// Whether the folder still has this lock, and not another one or none.
+  func isNamed(in directory: String) -> Bool {
+    guard let own = try? file.identity(), let named = try? Files.identity(of: "\(directory)/lock") else { return false }
+    return (own.device, own.inode) == (named.device, named.inode)
+  }
+
   /// Leaves word that everything was written down, and how the database looked then.
   func leave(size: Int64, modified: Int64) { try? write("closed \(size) \(modified)\n") }
 

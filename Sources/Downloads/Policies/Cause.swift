@@ -22,7 +22,8 @@ package enum Cause: Sendable, Equatable {
   case allowance(budget: String, missing: Int64)
   /// `code`: errno.
   case volume(code: Int32, mount: String)
-  case lock(file: String)
+  /// `holder`: the process that writes the same file.
+  case lock(holder: String)
   case paused(by: String)
   case gate(Gate)
   case retryAfter(origin: String, value: String)
@@ -83,16 +84,11 @@ extension Explanation {
     case .challenge(let origin, let kind):
       return (.challenge, ["origin": origin, "kind": kind], "the app or its extension answers")
     case .journal(let what, let isOfVolume, let commands):
-      var data = ["journal": Printable.text(what)]
-      data["commands"] = commands
-      return (
-        isOfVolume ? .volume : .lock, data,
-        isOfVolume ? "room on the volume of the journal, or that it works again" : "the journal can be used again"
-      )
+      return renderedJournal(what, isOfVolume: isOfVolume, commands: commands)
     case .retrying(let lastError, let attempts, let limit):
       var data = ["lastError": Printable.text(lastError)]
       if attempts > 0 { data["attempt"] = limit.map { "\(attempts) of \($0)" } ?? "\(attempts)" }
-      return (.retrying, data, "time, or resume it")
+      return (.retrying, data, "it is tried again by itself after a while; to try it now, resume it")
     case .clock(let doubt): return (.clockUnset, doubt.data, "the clock is set, or something keeps it right")
     case .publication(let retest, let limit, let lastError):
       let data = ["retest": "\(retest) of \(limit)", "lastError": lastError.map { Printable.text($0) }]
@@ -106,7 +102,8 @@ extension Explanation {
     case .volume(let code, let mount):
       let data = ["errno": "\(code)", "message": SystemCallError.message(code), "mount": Printable.text(mount)]
       return (.volume, data, "the volume works again")
-    case .lock(let file): return (.lock, ["file": Printable.text(file)], "that process ends")
+    case .lock(let holder):
+      return (.lock, ["holder": Printable.text(holder)], "that process has fetched the file, or ends")
     case .paused(let by): return (.paused, ["by": by], "resume it")
     case .gate(let gate):
       let data = gate.conditions.data(of: gate.code, remaining: gate.remaining)
@@ -126,6 +123,17 @@ extension Explanation {
     }
   }
 
+  private static func renderedJournal(
+    _ what: String, isOfVolume: Bool, commands: String?
+  ) -> (Code, [String: String], String) {
+    var data = ["journal": Printable.text(what)]
+    data["commands"] = commands
+    return (
+      isOfVolume ? .volume : .lock, data,
+      isOfVolume ? "room on the volume of the journal, or that it works again" : "the journal can be used again"
+    )
+  }
+
   private static func rendered(_ stored: Cause.Stored) -> (Code, [String: String], String) {
     switch stored {
     case .publish: return (.delivering, [:], "an engine takes it up and publishes the file")
@@ -134,7 +142,7 @@ extension Explanation {
       return (.queued, data.compactMapValues { $0 }, "an engine takes it up: the same fetch, run again")
     case .retry(let attempts, let lastError):
       let data = ["attempt": attempts > 0 ? "\(attempts)" : nil, "lastError": lastError.map { Printable.text($0) }]
-      return (.retrying, data.compactMapValues { $0 }, "time: it is tried again by itself")
+      return (.retrying, data.compactMapValues { $0 }, "it is tried again by itself after a while")
     }
   }
 

@@ -9,6 +9,8 @@ extension HostRules {
     case unlisted(String)
     /// What is against it, with the host's name, and what who wrote the URL can do.
     case spelling(String, remedy: String)
+    /// It has a user's name or password, which a message never shows.
+    case userInfo(host: String)
     /// One sentence that names the host and what to do.
     case other(String)
 
@@ -19,6 +21,13 @@ extension HostRules {
       // A server wrote it then.
       case .spelling(let text, let remedy):
         source.map { "\($0) redirects to what isn't asked: \(text)" } ?? "\(text)\(remedy)"
+      case .userInfo(let host):
+        source.map {
+          "\($0) redirects to \(host) with a user name or password in the URL; credentials of a redirect "
+            + "aren't sent, so ask for the URL at \(host) itself, without them"
+        }
+          ?? "the URL of \(host) contains a user name; leave it out, and give credentials when the server asks "
+          + "(outrider fetch: --user)"
       case .unlisted(let text), .other(let text): FailureCause.redirection(source) + text
       }
     }
@@ -28,7 +37,7 @@ extension HostRules {
       switch self {
       case .addressLiteral(let address): .addressLiteral(address: address, redirectedBy: source)
       case .unlisted: .unlistedHost(why: sentence(redirectedBy: source))
-      case .spelling, .other: nil
+      case .spelling, .userInfo, .other: nil
       }
     }
   }

@@ -50,23 +50,15 @@ public struct HostRules: Sendable, Equatable {
       return .spelling(
         "the URL of \(shown) contains blanks or control characters", remedy: "; write them as %20 and the like")
     }
+    if let rejection = rejection(ofScheme: url) { return rejection }
     if let rejection = Self.rejection(ofHost: url.host) { return rejection }
-    if url.hasUserInfo {
-      return .spelling(
-        "the URL of \(shown) contains a user name",
-        remedy: "; leave it out, and give credentials when the server asks (outrider fetch: --user)")
-    }
+    if url.hasUserInfo { return .userInfo(host: shown) }
     let isLoopback = Self.isLoopback(url.host) && (namesLoopback || isSeen(url.host, url.scheme))
-    switch url.scheme {
-    case "https": break
-    case "http" where allowsPlainHTTPToLoopback && isLoopback: return nil
-    case "http" where allowsPlainHTTPToLoopback:
+    if url.scheme == "http" {
+      if isLoopback { return nil }
       return Self.isLoopback(url.host)
         ? .other("\(shown) would be the proxy's own, and a server led there; only a download that names it asks it")
         : .spelling("plain http goes to loopback hosts only, not to \(shown)", remedy: "; use https")
-    default:
-      let scheme = Printable.text(url.scheme, limit: 40)
-      return .spelling("\(shown) is to be asked by \(scheme), and only https is", remedy: "; use https")
     }
     if isLoopback, allowsPlainHTTPToLoopback { return nil }
     if !allowsAnyPort, !ports.contains(url.port) {
@@ -79,6 +71,16 @@ public struct HostRules: Sendable, Equatable {
       if let rejection = own.rejection(ofListed: url.host, shown) { return rejection }
     }
     return rejection(ofListed: url.host, shown)
+  }
+
+  /// Judged before the host, which other schemes needn't have.
+  private func rejection(ofScheme url: ParsedURL) -> Rejection? {
+    if url.scheme == "https" || url.scheme == "http" && allowsPlainHTTPToLoopback { return nil }
+    let what = url.host.isEmpty ? "the URL" : Printable.text(url.host)
+    let also = allowsPlainHTTPToLoopback ? ", and http to loopback hosts" : ""
+    return .spelling(
+      "\(what) is to be asked by \(Printable.text(url.scheme, limit: 40)); only https is followed\(also)",
+      remedy: "; use https")
   }
 
   private func rejection(ofListed host: String, _ shown: String) -> Rejection? {

@@ -125,7 +125,7 @@ extension Cause {
       case .disk(let shortage): .disk(shortage)
       case .allowance(let budget, let missing): .allowance(budget: budget, missing: missing)
       case .volume(let code): .volume(code: code, mount: held.mount)
-      case .held(let what): .lock(file: what)
+      case .held(let holder): .lock(holder: holder)
       case .paused(let by): .paused(by: by)
       case .journal(let what, let isOfVolume): .journal(what, isOfVolume: isOfVolume, commands: nil)
       }

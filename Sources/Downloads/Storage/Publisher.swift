@@ -32,8 +32,8 @@ final class Publisher: Sendable {
     case occupied(String)
     /// The journal says `verified`, but the file is gone.
     case lost
-    /// It has its name, in a directory that isn't at its path any more.
-    case displaced
+    /// It has its name, in a directory that isn't at its path any more. `size`: the file's.
+    case displaced(size: Int64?)
   }
 
   /// Files from which on one synchronisation of the whole volume is cheaper than one for each.
@@ -250,7 +250,7 @@ final class Publisher: Sendable {
         item.completion(.failure(.unnamed(item.job, failure)))
       } else if displaced.contains(key) {
         item.file.close()
-        item.completion(.failure(.displaced))
+        item.completion(.failure(.displaced(size: item.job.finalSize)))
       } else {
         return true
       }
@@ -271,7 +271,7 @@ final class Publisher: Sendable {
 
 extension DownloadSpecification {
   /// The same, but for the name that the file gets.
-  fileprivate func named(_ name: String) -> Self {
+  func named(_ name: String) -> Self {
     var specification = self
     specification.fileName = name
     return specification

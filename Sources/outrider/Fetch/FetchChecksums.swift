@@ -41,7 +41,7 @@ struct FetchChecksums {
     for line in ChecksumLines(data).lines {
       let place = "--checksums \(path), line \(line.number)"
       guard let (digest, bytes) = entry(line) else {
-        guard isOfAnotherKind(line.text) else { throw Failure(64, "\(place): \(noEntry(line.text))") }
+        guard otherKind(line.text) != nil else { throw Failure(64, "\(place): \(noEntry(line.text))") }
         passedOver = passedOver ?? line
         continue
       }
@@ -70,16 +70,30 @@ struct FetchChecksums {
   }
 
   private static func noEntry(_ text: Data) -> String {
+    if let kind = otherKind(text) {
+      return "is of \(kind), and of digests only SHA-256 is taken: sha256sum makes such a list"
+    }
     let remedy = text.count == digits ? "; --sha256 takes a digest without a name" : ""
     return "isn't a SHA-256 and a name, as sha256sum or sha256sum --tag prints them" + remedy
   }
 
-  /// `MD5 (name) = …`, `SIZE (name) = …`.
-  private static func isOfAnotherKind(_ text: Data) -> Bool {
-    let tag = String(decoding: text.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
-    return (2...16).contains(tag.utf8.count) && tag.lowercased() != "sha256"
-      && tag.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") }
-      && text.dropFirst(tag.utf8.count).starts(with: " (".utf8) && text.firstRange(of: Data(") = ".utf8)) != nil
+  /// What a line is of, where it is well formed and not of SHA-256: `MD5 (name) = …`, `SIZE (name) = …`, or as many digits as
+  /// md5sum(1), sha1sum(1) and their like print, and a name.
+  private static func otherKind(_ text: Data) -> String? {
+    let text = text.first == UInt8(ascii: "\\") ? text.dropFirst() : text
+    let word = String(decoding: text.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+    let rest = text.dropFirst(word.utf8.count)
+    if rest.starts(with: " (".utf8) {
+      guard (2...16).contains(word.utf8.count), word.lowercased() != "sha256",
+        rest.firstRange(of: Data(") = ".utf8)) != nil,
+        word.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
+      else { return nil }
+      return word
+    }
+    guard rest.count > 2, rest.starts(with: "  ".utf8) || rest.starts(with: " *".utf8),
+      word.allSatisfy({ $0.isASCII && $0.isHexDigit })
+    else { return nil }
+    return [32: "MD5", 40: "SHA-1", 56: "SHA-224", 96: "SHA-384", 128: "SHA-512"][word.utf8.count]
   }
 
   private static func entry(_ line: ChecksumLines.Line) -> (ContentDigest, name: [UInt8])? {

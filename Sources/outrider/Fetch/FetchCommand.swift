@@ -35,9 +35,9 @@ struct FetchCommand: AsyncParsableCommand {
         70   too few threads, open files or memory are allowed
         73   the state folder can't be used, or --to can't be made
         74   standard output didn't take the result
-        75   work is left that the same command resumes, as after --max-time
+        75   work is left that the same command resumes: --max-time, SIGTERM, SIGHUP
         75   another command has the state folder that was named
-        130  interrupted, resumable as well
+        130  interrupted (SIGINT, Ctrl-C), resumable as well
       """)
 
   @Argument(help: ArgumentHelp("What to fetch.", valueName: "URL")) var urls: [String] = []

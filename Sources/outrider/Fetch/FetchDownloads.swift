@@ -75,7 +75,7 @@ struct FetchDownloads {
   }
 
   /// A folder without a journal is most often one that was misspelt: it isn't taken for one whose downloads are all over.
-  private func existingDirectory() throws -> String {
+  func existingDirectory() throws -> String {
     let directory = try FetchState.directory(state)
     if AssetStore.exists(in: directory) { return directory }
     let what = Files.exists(directory) ? "holds no journal of outrider fetch" : "isn't there"

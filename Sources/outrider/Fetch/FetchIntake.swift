@@ -102,7 +102,12 @@ struct FetchIntake {
     // A run that was killed leaves the folder to the next one, even if that has nothing else to do.
     let isIdle = wanted.isEmpty && !StagingLease.hasFolder(plan.directory)
     begun.staging = isIdle ? nil : try? StagingLease(plan.directory, app: FetchPlan.app)
-    // The first are on their way while the last are still added.
+    try await add(wanted, replaced, to: &begun)
+    return begun
+  }
+
+  /// The first are on their way while the last are still added.
+  private func add(_ wanted: [Int], _ replaced: [Int: FileVersion], to begun: inout Begun) async throws {
     for first in stride(from: 0, to: wanted.count, by: Self.maxAtOnce) {
       let batch = wanted[first..<min(first + Self.maxAtOnce, wanted.count)]
       let results: [AddResult]
@@ -111,7 +116,7 @@ struct FetchIntake {
       } catch is EngineClosed {
         for target in wanted[first...].map({ plan.targets[$0] }) { view.add(nil, plan.label(target), target.url) }
         begun.postponed += wanted.count - first
-        return begun
+        return
       }
       try remember(zip(batch, results), replaced)
       if plan.isUrgent { try hasten(results) }
@@ -119,7 +124,6 @@ struct FetchIntake {
         if let id = try accepted(plan.targets[index], result) { begun.open.insert(id) }
       }
     }
-    return begun
   }
 
   // MARK: What is there

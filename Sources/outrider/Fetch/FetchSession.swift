@@ -105,6 +105,10 @@ final class FetchSession: Sendable {
     _ = try? store.retention.forgetSettled(
       app: FetchPlan.app, keeping: Self.keptDownloads, sparing: view.jobs,
       recording: published + view.waiting.compactMap { FetchHold.event($0, $1, at: wall) })
+    if !store.isInPlace {
+      Output.note(
+        "the state folder was moved or removed while this ran: the next command doesn't know what this one has fetched")
+    }
     try? store.close()
     let left = open.count + begun.postponed
     var status = (left == 0 ? nil : ending.status) ?? (view.hasFailures ? 1 : 0)

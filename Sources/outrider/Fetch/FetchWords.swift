@@ -23,6 +23,7 @@ enum FetchWords {
       return
         "waits\(time(explanation)), then asks again (\(retest) of \(limit)): the server answered 404, "
         + "and a new file may take its time"
+    case .lock(let holder): return "waits\(time(explanation)): \(Printable.text(holder)) is fetching this file, too"
     default:
       let data = explanation.data.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
       return "waits\(time(explanation)): \(explanation.code.rawValue)\(data.isEmpty ? "" : " (\(data))")"

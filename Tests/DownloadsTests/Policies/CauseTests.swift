@@ -36,7 +36,7 @@ import Testing
     (.disk(shortage), .disk, ["volume": "/v", "need": "50", "free": "10", "floor": "5"]),
     (.disk(inodes), .disk, ["volume": "/v", "inodes": "none left"]),
     (.allowance(budget: "b", missing: 7), .allowance, ["budget": "b", "missing": "7"]),
-    (.lock(file: "f"), .lock, ["file": "f"]), (.paused(by: "user"), .paused, ["by": "user"]),
+    (.lock(holder: "p"), .lock, ["holder": "p"]), (.paused(by: "user"), .paused, ["by": "user"]),
     (.retryAfter(origin: "o", value: "60"), .retryAfter, ["origin": "o", "value": "60"]),
     (.originBackoff(origin: "o", failures: 5), .originBackoff, ["origin": "o", "failures": "5"]),
     (.queued(nil), .queued, [:]),
@@ -52,6 +52,22 @@ import Testing
     #expect(explanation.code == code && explanation.data == data, "\(explanation)")
     #expect(!explanation.remedy.isEmpty)
     #expect(explanation.since == 1 && explanation.endsIn == 2 && explanation.others == [.offline])
+  }
+
+  @Test("a wait for another attempt says that it ends by itself, and how to end it now") func anotherAttempt() {
+    let remedy = Explanation(.retrying(lastError: "x", attempts: 2, limit: 6)).remedy
+    #expect(remedy == "it is tried again by itself after a while; to try it now, resume it")
+    let stored = Explanation(.stored(.retry(attempts: 2, lastError: "x"))).remedy
+    #expect(stored == "it is tried again by itself after a while")
+  }
+
+  @Test("silence behind a proxy is said of both") func silenceBehindAProxy() {
+    func peer(_ problem: TransportEnd.Problem, _ isProxied: Bool) -> String {
+      Connections.peer(problem, "https://a:443", "the proxy p:1", isProxied: isProxied)
+    }
+    #expect(peer(.timeout, true) == "the proxy p:1, or https://a:443 behind it")
+    #expect(peer(.timeout, false) == "https://a:443" && peer(.reset, true) == "https://a:443")
+    #expect(peer(.proxy, true) == "the proxy p:1")
   }
 
   @Test("What a background download waits for on a low volume is said, and a quota only where there may be one")
@@ -80,7 +96,7 @@ import Testing
       .journal(hostile, isOfVolume: true, commands: nil), .retrying(lastError: hostile, attempts: 1, limit: nil),
       .stored(.fetch(.essential, lastError: hostile)), .stored(.retry(attempts: 1, lastError: hostile)),
       .publication(retest: 1, limit: 2, lastError: hostile), .allowance(budget: hostile, missing: 1),
-      .volume(code: 5, mount: hostile), .lock(file: hostile),
+      .volume(code: 5, mount: hostile), .lock(holder: hostile),
       .disk(SpaceShortage(directory: hostile, device: 1, need: 1, free: 0, floor: 0, purgeUntil: 1)),
     ]
     for cause in causes {

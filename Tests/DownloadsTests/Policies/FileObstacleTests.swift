@@ -32,8 +32,8 @@ import Testing
     switch obstacle.step(error, shortage: ask, fileSizeLimit: 1024) {
     case .hold(.disk(let missing), let delay):
       #expect(obstacle == .full && missing == shortage && delay == nil)
-    case .hold(.held(let subject), let delay):
-      #expect(obstacle == .taken && subject == "a" && delay == SpaceLedger.failureDelay)
+    case .hold(.held(let holder), let delay):
+      #expect(obstacle == .taken && holder == "another process" && delay == SpaceLedger.failureDelay)
     case .hold(.volume(let code), let delay):
       #expect(obstacle == .volume || obstacle == .exhausted)
       #expect(code == EIO && delay == SpaceLedger.failureDelay)

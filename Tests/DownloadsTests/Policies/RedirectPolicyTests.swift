@@ -54,7 +54,6 @@ import Testing
   @Test(
     "who follows a redirect can't write its URL otherwise",
     arguments: [
-      ("https://u:p@a.example/", "the URL of a.example contains a user name"),
       ("https://a.example./", "a.example. ends with a dot"),
       ("https://-a.example/", "-a.example isn't the name of a host"),
     ])
@@ -64,6 +63,19 @@ import Testing
       return
     }
     #expect(failure.detail.hasSuffix(" redirects to what isn't asked: \(what)"), "\(failure.detail)")
+  }
+
+  @Test(
+    "of a redirect by another scheme that is said, also where it names no host",
+    arguments: [
+      ("file:///etc/passwd", "the URL is to be asked by file"), ("ftp://127.0.0.1/", "127.0.0.1 is to be asked by ftp"),
+    ])
+  func otherSchemes(location: String, what: String) throws {
+    let decision = try Self.decide([location], from: "http://localhost/", loopback: true)
+    guard case .refuse(let failure) = decision else { throw Unexpected("\(decision)") }
+    let rule = "only https is followed, and http to loopback hosts"
+    #expect(failure.detail.hasSuffix(" redirects to what isn't asked: \(what); \(rule)"), "\(failure.detail)")
+    #expect(failure.reason == .notAllowed)
   }
 
   /// Each differs from the first in one part of the origin alone (RFC 6454, 5).
@@ -174,4 +186,15 @@ import Testing
       ("a\u{1b}b", "a\\u{1b}b"), ("", ""),
     ])
   func shownURL(text: String, shown: String) { #expect(ParsedURL.shown(text) == shown) }
+
+  @Test("credentials in a redirect are refused without being shown, with what to do") func credentials() throws {
+    guard case .refuse(let failure) = try Self.decide(["https://user:secret@a.example/"]) else {
+      throw Unexpected("followed")
+    }
+    #expect(
+      failure.detail.hasSuffix(
+        " redirects to a.example with a user name or password in the URL; credentials of a redirect aren't sent, "
+          + "so ask for the URL at a.example itself, without them"), "\(failure.detail)")
+    #expect(!failure.detail.contains("user:") && !failure.detail.contains(":secret"), "\(failure.detail)")
+  }
 }

@@ -41,7 +41,7 @@ enum FileObstacle: Equatable, CaseIterable {
   /// this process may write to one file (setrlimit(2)).
   func step(_ error: SystemCallError, shortage: () -> SpaceShortage, fileSizeLimit: UInt64?) -> NextStep {
     switch self {
-    case .taken: .hold(.held(error.subject), after: SpaceLedger.failureDelay)
+    case .taken: .hold(.held(FileLock.holder(error)), after: SpaceLedger.failureDelay)
     case .full: .hold(.disk(shortage()), after: nil)
     case .volume, .exhausted: .hold(.volume(error.code), after: SpaceLedger.failureDelay)
     case .tooLarge: .fail(TransferFailure(.refused, errno: EFBIG, detail: Self.tooLarge(fileSizeLimit)))

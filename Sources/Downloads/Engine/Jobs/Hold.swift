@@ -10,7 +10,7 @@ struct Hold {
     case publication(Int)
     case disk(SpaceShortage)
     case volume(Int32)
-    /// Another process, or an earlier run that hangs, writes to its file.
+    /// Another process, or an earlier run that hangs, writes to its file: this one.
     case held(String)
     case allowance(budget: String, missing: Int64)
     case paused(String)
@@ -38,7 +38,7 @@ struct Hold {
       case .publication: "the file isn't published yet"
       case .disk(let shortage): "\(shortage)"
       case .volume(let code): "the volume fails: \(SystemCallError.message(code))"
-      case .held(let what): "the partial file \(Printable.text(what))"
+      case .held(let holder): "\(Printable.text(holder)) is fetching this file, too"
       case .allowance(let budget, let missing): "the allowance \(Printable.text(budget)) lacks \(missing) bytes"
       case .paused(let by): "paused by \(by)"
       case .journal(let what, _): "the journal can't be written: \(what)"

@@ -9,6 +9,7 @@ extension JobEndings {
     let obstacle = FileObstacle(error)
     let step = obstacle.step(error, shortage: { room.shortage(after: job) }, fileSizeLimit: Self.fileSizeLimit)
     if obstacle == .taken {
+      opening.waitedForFile.insert(job.id)
       handle(.failed(step), job)
       return continueStopping(job)
     }

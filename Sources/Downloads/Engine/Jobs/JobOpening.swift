@@ -9,6 +9,8 @@ internal import LinuxSystem
 final class JobOpening: EnginePart {
   unowned let engine: TransferEngine
   var destinations: [DestinationKey: WeakDestination] = [:]
+  /// Another process wrote their files when they wanted to: what it finished may have their names by now.
+  var waitedForFile: Set<JobID> = []
 
   init(_ engine: TransferEngine) { self.engine = engine }
 
@@ -131,6 +133,9 @@ final class JobOpening: EnginePart {
     if network.conditions.gate(for: job.record.transferClass, now: clock.boot) != nil {
       return endings.stop(job, then: .yield)
     }
+    if waitedForFile.remove(job.id) != nil, let failure = occupied(job) {
+      return endings.stop(job, then: .fail(failure))
+    }
     events.send(.started(job.id))
     endings.handle(.began, job)
     engine.scheduler.transfers(job.id)
@@ -155,6 +160,24 @@ final class JobOpening: EnginePart {
       stall: StallWindow(isForeground: job.record.transferClass == .foreground, now: clock.boot))
     job.segments = [segment]
     connections.request(job, segment)
+  }
+
+  /// Why a file of which nothing is there needn't be fetched: it couldn't get its name. nil: it could, as far as is known.
+  private func occupied(_ job: ActiveJob) -> TransferFailure? {
+    let options = engine.options
+    // The name may be one that only the server's answer tells.
+    guard job.record.partial == nil, options.toldServerName == nil, let destination = job.file.destination else {
+      return nil
+    }
+    let specification = job.record.specification
+    let names = options.names(of: job.record)
+    let isTaken = names.allSatisfy { name in
+      let named = specification.named(name)
+      return destination.identity(named: name) != nil && options.mayReplace?(named) != true
+        && options.knownVersion?(named) == nil
+    }
+    guard isTaken, let last = names.last else { return nil }
+    return JobPublishing.lacking(JobPublishing.occupied(last, in: specification.directory))
   }
 }
 

@@ -46,15 +46,10 @@ final class JobPublishing: EnginePart {
       let digest = record.specification.chunks == nil ? ResumePolicy.knownDigest(record) : record.specification.digest
       events.send(.finished(record.id, DownloadedFile(path: path, size: record.finalSize ?? 0, verifiedDigest: digest)))
     case .failure(.occupied(let name)):
-      failForWantOfPlace(
-        job,
-        TransferFailure(
-          .refused, errno: EEXIST,
-          detail:
-            "\(Printable.text(name)) is there already in \(Printable.text(job.record.specification.directory)), and nothing is ever replaced"
-        ))
-    case .failure(.displaced):
+      failForWantOfPlace(job, Self.occupied(name, in: job.record.specification.directory))
+    case .failure(.displaced(let size)):
       let specification = job.record.specification
+      job.record.finalSize = size
       let detail = DestinationProblem.displaced(specification.directory, specification.fileName)
       endings.fail(job, TransferFailure(.refused, detail: detail))
     case .failure(.lost):
@@ -73,6 +68,13 @@ final class JobPublishing: EnginePart {
       if let record { keepVerified(job, record) }
       endings.journalFailed(job, error)
     }
+  }
+
+  /// Something else has the name. What can be done follows in `keeping` or `lacking`, by whether the file's bytes stay.
+  static func occupied(_ name: String, in directory: String) -> TransferFailure {
+    TransferFailure(
+      .refused, errno: EEXIST,
+      detail: "\(Printable.text(name)) is there already in \(Printable.text(directory)) and isn't replaced")
   }
 
   private static func unnamed(_ record: JobRecord, _ error: SystemCallError) -> TransferFailure {
@@ -99,7 +101,7 @@ final class JobPublishing: EnginePart {
     }
     let size = job.file.chunks?.list.totalSize ?? job.file.written.offset
     guard size > JobFile.small, job.record.partial != nil, let file = job.file.staging else {
-      return endings.fail(job, failure)
+      return endings.fail(job, Self.lacking(failure))
     }
     let hasChunks = job.file.chunks != nil
     let (activation, mailbox) = (job.activation, mailbox)
@@ -115,15 +117,27 @@ final class JobPublishing: EnginePart {
     _ job: ActiveJob, _ failure: TransferFailure, size: Int64,
     _ result: Result<(Partial.Checkpoint?, FileIdentity), SystemCallError>
   ) {
-    guard case .success(let (checkpoint, identity)) = result else { return endings.fail(job, failure) }
+    guard case .success(let (checkpoint, identity)) = result else {
+      return endings.fail(job, Self.lacking(failure))
+    }
     job.setIdentity(identity, boot: clock.bootIdentifier)
     job.record.partial?.entity.total = size
     if let checkpoint { job.record.partial?.checkpoints = [checkpoint] }
     endings.failAndKeep(job, Self.keeping(failure, size))
   }
 
-  /// Where something else has the name, that says that all is kept.
   private static func keeping(_ failure: TransferFailure, _ size: Int64) -> TransferFailure {
-    failure.isForWantOfPlace ? failure : failure.keeping(size)
+    guard failure.isForWantOfPlace else { return failure.keeping(size) }
+    var failure = failure
+    failure.detail += "; what was received is kept: move the other file away, and ask for this one again"
+    return failure
+  }
+
+  /// Nothing of the file stays: it is a small one, or nothing of it was received.
+  static func lacking(_ failure: TransferFailure) -> TransferFailure {
+    guard failure.isForWantOfPlace else { return failure }
+    var failure = failure
+    failure.detail += "; move the other file away, and ask for this one again"
+    return failure
   }
 }

@@ -183,12 +183,22 @@ extension Connections {
     return .gateway(status, by: "\(engine.options.transport.proxyName(for: url)), or \(url.origin) behind it,")
   }
 
+  /// Whom a problem is said of. Which of the two was silent can't be told through a proxy.
+  static func peer(_ problem: TransportEnd.Problem, _ origin: String, _ proxy: String, isProxied: Bool) -> String {
+    switch problem {
+    case .proxy: proxy
+    case .timeout where isProxied: "\(proxy), or \(origin) behind it"
+    default: origin
+    }
+  }
+
   func ended(_ job: ActiveJob, _ segment: Segment, with problem: TransportEnd.Problem, _ end: TransportEnd) {
     let url = segment.request.url
     let (proxy, origin) = (engine.options.transport.proxyName(for: url), url.origin)
+    let peer = Self.peer(problem, origin, proxy, isProxied: engine.options.transport.isProxied(url))
     let text =
       end.proxyStatus.map { "\(proxy) answered \($0): it can't reach \(origin)" }
-      ?? "\(problem == .proxy ? proxy : origin): \(Printable.text(end.message))"
+      ?? "\(peer): \(Printable.text(end.message))"
     if segment.writer?.overflowed == true {
       return chunked.endTransfer(
         job, segment,
