@@ -12,8 +12,15 @@ package enum FileLock {
       }
       var status = stat()
       let holder = fstat(file, &status) == 0 ? holderName(inode: UInt64(status.st_ino)) : "another process"
-      throw SystemCallError("flock", code: EWOULDBLOCK, subject: "\(name) is being written by \(holder)")
+      throw SystemCallError("flock", code: EWOULDBLOCK, subject: name + beingWritten + holder)
     }
+  }
+
+  private static let beingWritten = " is being written by "
+
+  /// For people: who has the lock that `take` failed for, without the file's name, which may mean nothing to them.
+  package static func holder(_ error: SystemCallError) -> String {
+    error.subject.firstRange(of: beingWritten).map { String(error.subject[$0.upperBound...]) } ?? "another process"
   }
 
   /// Said aloud before closing: a child that is about to execute something still shares the description.
@@ -50,7 +57,7 @@ package enum FileLock {
       return
     }
     giveBack(file)
-    throw SystemCallError("flock", code: EWOULDBLOCK, subject: "\(name) is being written by another process")
+    throw SystemCallError("flock", code: EWOULDBLOCK, subject: name + beingWritten + "another process")
   }
 
   /// Whether a process has the lock of a file, by the kernel's list (proc_locks(5)): trying it would keep out, for a moment, who
@@ -61,7 +68,7 @@ package enum FileLock {
   static func holderName(inode: UInt64) -> String {
     guard let pid = holders(inode).first(where: { $0 > 0 }) else { return "another process" }
     let name = ((try? Files.text(of: "/proc/\(pid)/comm", limit: 64)) ?? "").prefix { $0 != "\n" }
-    return name.isEmpty ? "process \(pid)" : "\(name) (process \(pid))"
+    return name.isEmpty ? "process \(pid)" : "process \(pid) (\(name))"
   }
 
   /// The kernel gives its list a page at a time, and passes over locks when others are released between two pages: that a

@@ -201,7 +201,13 @@ package struct Remedy: Sendable, Equatable {
     if denial.operation == "execve" {
       return starting(path, policy, machine, isFirst: false)
     }
-    return denial.writes ? change(path, denial, policy, machine) : reading(path, policy, machine)
+    if denial.writes { return change(path, denial, policy, machine) }
+    // What is asked of a folder and not of what lies in it.
+    if ["chdir", "statfs"].contains(denial.operation), machine.isFolder(path) == true, PolicyPath.listing(path) == .list
+    {
+      return Remedy(line: files("list", path), words: "shows the names in it; under 'read', all that lies in it")
+    }
+    return reading(path, policy, machine)
   }
 
   /// What asks for a link, and not for what that leads to; nil: there is no other way than to grant what it names.

@@ -38,11 +38,14 @@ struct BenchCommand: AsyncParsableCommand {
 
   @Argument(help: "wake, call, kill, leaks or neighbours.") var what: What
   @Argument(
-    help: "A .so, an .appex folder, or for neighbours the folder of a corpus; none for call, which calls the C library."
-  )
+    help: """
+      A .so, an .appex folder, or for neighbours the folder of a corpus; none for call, which calls the C library.
+      """,
+    completion: .file())
   var `extension`: String?
   @Option(name: .customShort("n"), help: "How often.") var count = 200
-  @Option(help: "The manifest of the content request; ten assets by default. None for call.") var manifest: String?
+  @Option(help: "The manifest of the content request; ten assets by default. None for call.", completion: .file())
+  var manifest: String?
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   func validate() throws {

@@ -26,10 +26,10 @@ struct BindCommand: AsyncParsableCommand {
         outrider bind zlib.h libz.so.1 --json
       """)
 
-  @Argument(help: "A path to a header, or a name such as zlib.h.") var header: String
-  @Argument(help: "A path to a .so, or a name such as libz.so.1.") var library: String
+  @Argument(help: "A path to a header, or a name such as zlib.h.", completion: .file()) var header: String
+  @Argument(help: "A path to a .so, or a name such as libz.so.1.", completion: .file()) var library: String
   @Option(
-    help: ArgumentHelp("A header that has to be read before; may be repeated.", valueName: "file"))
+    help: ArgumentHelp("A header that has to be read before; may be repeated.", valueName: "file"), completion: .file())
   var before: [String] = []
   @OptionGroup var headers: HeaderOptions
   @Option(help: "What the structure is called (default: after the header).") var module: String?

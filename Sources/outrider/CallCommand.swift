@@ -33,7 +33,7 @@ struct CallCommand: AsyncParsableCommand {
   @OptionGroup var sandbox: SandboxOptions
   @OptionGroup var tracing: TraceOptions
   @OptionGroup var development: DevelopmentOptions
-  @Argument(help: "A path to a .so, or a name such as libz.so.1.") var library: String
+  @Argument(help: "A path to a .so, or a name such as libz.so.1.", completion: .file()) var library: String
   @Argument(help: "The function's name.") var symbol: String
   @Argument(help: "RETURN(ARGUMENTS), for example 'i32(i32)'.") var signature: String
   @Argument(parsing: .allUnrecognized, help: "One for each argument that isn't out(N) or 'out T'.") var arguments:

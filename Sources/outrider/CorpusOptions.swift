@@ -12,7 +12,10 @@ struct CorpusOptions: ParsableArguments {
     help: ArgumentHelp(
       "With --corpus: leave this wall open, for example landlock or mountNamespace.", valueName: "wall"))
   var without: [String] = []
-  @Option(help: ArgumentHelp("With --corpus: the policy of all rows.", valueName: "file")) var policy: String?
+  @Option(
+    help: ArgumentHelp("With --corpus: the policy of all rows.", valueName: "file"),
+    completion: .file(extensions: ["yaml", "yml"]))
+  var policy: String?
   @Option(help: ArgumentHelp("With --corpus: only the rows of these threats, for example H28,H34.", valueName: "ids"))
   var rows: String?
 

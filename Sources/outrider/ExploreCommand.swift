@@ -41,9 +41,10 @@ struct ExploreCommand: AsyncParsableCommand {
       """)
 
   @OptionGroup var sandbox: SandboxOptions
-  @Argument(help: "A path to a .so, or a name such as libz.so.1.") var library: String
+  @Argument(help: "A path to a .so, or a name such as libz.so.1.", completion: .file()) var library: String
   @Option(
-    help: ArgumentHelp("A C header that declares its functions; may be repeated.", valueName: "file"))
+    help: ArgumentHelp("A C header that declares its functions; may be repeated.", valueName: "file"),
+    completion: .file())
   var header: [String] = []
   @OptionGroup var headers: HeaderOptions
   @Option(help: "Only this function.") var function: String?

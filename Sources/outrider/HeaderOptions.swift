@@ -6,7 +6,8 @@ internal import PolicyLab
 struct HeaderOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A folder where headers are looked for before the system's; may be repeated.", valueName: "folder"))
+      "A folder where headers are looked for before the system's; may be repeated.", valueName: "folder"),
+    completion: .directory)
   var include: [String] = []
   @Option(help: ArgumentHelp("A macro: NAME or NAME=VALUE; may be repeated.", valueName: "name=value"))
   var define: [String] = []

@@ -18,7 +18,7 @@ struct InspectCommand: AsyncParsableCommand {
         outrider inspect libz.so.1 --json
       """)
 
-  @Argument(help: "A .so, an .appex folder, or a name such as libz.so.1.") var `extension`: String
+  @Argument(help: "A .so, an .appex folder, or a name such as libz.so.1.", completion: .file()) var `extension`: String
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   struct Facts: Encodable {

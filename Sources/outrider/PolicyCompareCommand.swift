@@ -22,8 +22,8 @@ struct PolicyCompareCommand: AsyncParsableCommand {
         outrider policy compare old/libz.so.1 new/libz.so.1 zlib.test.yaml
         outrider policy compare a/libm.so b/libm.so m.test.yaml --policy m.yaml
       """)
-  @Argument(help: "A library: a path, or a name such as libz.so.1.") var old: String
-  @Argument(help: "The version that is compared with it.") var new: String
+  @Argument(help: "A library: a path, or a name such as libz.so.1.", completion: .file()) var old: String
+  @Argument(help: "The version that is compared with it.", completion: .file()) var new: String
   @Argument(help: "Test files; the library that they name isn't used.", completion: .file(extensions: ["yaml", "yml"]))
   var files: [String]
   @Option(help: "The policy in use.", completion: .file(extensions: ["yaml", "yml"])) var policy: String?

@@ -66,7 +66,8 @@ struct PolicyRecordCommand: AsyncParsableCommand {
   @Flag(help: "Grant the hosts and ports that it connects to, and let it.") var network = false
   @Flag(help: "Grant the processes and programs that it starts.") var processes = false
   @Option(
-    help: ArgumentHelp("Grant in this folder what needs a review otherwise; may be repeated.", valueName: "folder"))
+    help: ArgumentHelp("Grant in this folder what needs a review otherwise; may be repeated.", valueName: "folder"),
+    completion: .directory)
   var allow: [String] = []
   @Flag(help: "Grant it to run code that it has written itself.") var jit = false
   @Option(help: "The most rounds that search; one or two more show that what was found is enough.") var rounds = 16

@@ -44,9 +44,10 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup var sandbox: SandboxOptions
   @OptionGroup var tracing: TraceOptions
   @OptionGroup var development: DevelopmentOptions
-  @Argument(help: "A .so or an .appex folder.") var `extension`: String
+  @Argument(help: "A .so or an .appex folder.", completion: .file()) var `extension`: String
   @Option(help: "install, update, periodic or language-change.") var request: RequestName
-  @Option(help: "Any file or pipe of at most 64 MiB; its content is the extension's affair.") var manifest: String
+  @Option(help: "Any file or pipe of at most 64 MiB; its content is the extension's affair.", completion: .file())
+  var manifest: String
   @Option(help: "ID=FILE: then hand this file over as the finished download ID, one that was asked for.") var finished:
     [String] = []
   @Option(

@@ -14,7 +14,9 @@ internal import Synchronization
 
 /// The options of every command that starts a runner.
 struct SandboxOptions: ParsableArguments {
-  @Option(help: "A directory that the plugin may write; without it an empty one that is removed afterwards.")
+  @Option(
+    help: "A directory that the plugin may write; without it an empty one that is removed afterwards.",
+    completion: .directory)
   var container: String?
 
   /// What a container of every user's means. The owner of such a folder, or root, may have it for one all the same.
@@ -27,7 +29,7 @@ struct SandboxOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "What the plugin may do: a YAML file, or a shipped policy by name (downloader, computation, codec, interpreter, developer); the options below override its limits.",
-      valueName: "policy"))
+      valueName: "policy"), completion: .file(extensions: ["yaml", "yml"]))
   var policy: String?
   @Option(
     help: ArgumentHelp(

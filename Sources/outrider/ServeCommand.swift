@@ -30,19 +30,21 @@ struct ServeCommand: AsyncParsableCommand {
         outrider serve ./assets --auth digest:me:secret --rate-limit 20MB
       """)
 
-  @Argument(help: "The directory to serve.") var directory: String
+  @Argument(help: "The directory to serve.", completion: .directory) var directory: String
   @Option(help: "The port; 0 takes one that is free.") var port: UInt16 = 0
   @Option(help: "The address to listen on.") var address = "127.0.0.1"
   @Flag(help: "HTTPS instead of HTTP.") var tls = false
   @Flag(help: "Clients have to show a certificate of the authority.") var clientCertificate = false
   @Option(help: "A further name or address in the certificate; may be repeated.") var name: [String] = []
-  @Option(help: "Where the authority lives (default: $XDG_STATE_HOME/outrider/ca or ~/.local/state/outrider/ca).")
+  @Option(
+    help: "Where the authority lives (default: $XDG_STATE_HOME/outrider/ca or ~/.local/state/outrider/ca).",
+    completion: .directory)
   var caDir: String?
-  @Option(help: "A YAML file of faults.") var script: String?
+  @Option(help: "A YAML file of faults.", completion: .file(extensions: ["yaml", "yml"])) var script: String?
   @Option(help: "basic:USER:PASSWORD, digest:USER:PASSWORD, digest-md5:USER:PASSWORD or bearer:TOKEN.") var auth:
     String?
   @Option(help: "Bytes a second of each connection, for example 20MB.") var rateLimit: String?
-  @Option(help: "ETags: strong, weak or none.") var etag = "strong"
+  @Option(help: "ETags: strong, weak or none.", completion: .list(["strong", "weak", "none"])) var etag = "strong"
   @Flag(help: "Print one JSON object on standard output.") var json = false
 
   struct Facts: Encodable {

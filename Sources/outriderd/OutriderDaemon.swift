@@ -19,16 +19,30 @@ struct OutriderDaemon: AsyncParsableCommand {
       EXAMPLES
         outriderd --state /tmp/try --development
         OUTRIDER_DEVELOPMENT=1 outriderd --log-format json
+
+      ENVIRONMENT
+        OUTRIDER_STATE        as --state
+        OUTRIDER_DEVELOPMENT  as --development, unless it is 0 or empty
+        OUTRIDER_AUTHORITY    as --authority
+        OUTRIDER_RUNNER       the program that runs extensions
+
+      FILES
+        $XDG_RUNTIME_DIR/outrider/     the socket (or /tmp/outrider-service-UID/)
+        $XDG_STATE_HOME/outrider/      the journal (or ~/.local/state/outrider/)
+        $XDG_DATA_HOME/outrider/       apps and groups (or ~/.local/share/outrider/)
       """,
     version: ProductVersion.text)
 
-  @Option(help: "Everything that it keeps lies below this folder.") var state: String?
+  @Option(help: "Everything that it keeps lies below this folder.", completion: .directory) var state: String?
   @Flag(help: "Allow plain http to this machine, and private addresses; every list says so.") var development = false
-  @Option(help: "How it logs: text, json or journal.") var logFormat: String?
-  @Option(help: "The file that its standard error is: at 16 MiB it is renamed to FILE.1 and begun anew.") var logFile:
+  @Option(help: "How it logs: text, json or journal.", completion: .list(["text", "json", "journal"])) var logFormat:
     String?
+  @Option(
+    help: "The file that its standard error is: at 16 MiB it is renamed to FILE.1 and begun anew.", completion: .file())
+  var logFile: String?
   @Option(help: "A descriptor on which it says 'ready', or why it can't start.") var readyFd: Int32?
-  @Option(help: "With --development, a PEM file with a certificate authority to trust.") var authority: String?
+  @Option(help: "With --development, a PEM file with a certificate authority to trust.", completion: .file())
+  var authority: String?
   @Flag(help: "Put a damaged database aside; its last backup, or an empty one, takes its place.") var startFresh = false
   @Option(help: "End after so many seconds without a client, an app or work.") var idleExit: Double?
 

@@ -55,6 +55,36 @@ import Testing
     }
   }
 
+  /// Debian's, which Tests/run asks for as well.
+  static let hasGo = FileManager.default.isExecutableFile(atPath: "/usr/bin/go")
+
+  /// By the document's own commands.
+  @Test(.enabled(if: hasGo, "go isn't installed")) func theExtensionInGoIsBuilt() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "outrider-documents-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    for (language, mark, name) in [("c", "/* table.c */", "table.c"), ("go", "package main", "main.go")] {
+      try Documents.block(language, containing: mark)
+        .write(to: folder.appendingPathComponent(name), atomically: false, encoding: .utf8)
+    }
+    let commands = try Documents.block("sh", containing: "-buildmode=c-shared").components(separatedBy: "\n")
+      .filter { !$0.hasPrefix("outrider ") }.joined(separator: "\n")
+      .replacingOccurrences(of: "/path/to/outrider", with: Documents.root)
+    let process = TestProcess()
+    process.executableURL = URL(fileURLWithPath: "/bin/bash")
+    process.arguments = ["-ec", "cd '\(folder.path)'\n" + commands]
+    process.environment = ProcessInfo.processInfo.environment.merging(["GOCACHE": folder.path + "/cache"]) { $1 }
+    let output = Pipe.own()
+    process.standardError = output
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(text)")
+    #expect(FileManager.default.fileExists(atPath: folder.path + "/intro.so"))
+  }
+
   /// With its own imports and no others.
   @Test func everySwiftExampleCompiles() throws {
     let maps = try Self.moduleMaps().flatMap { ["-Xcc", "-fmodule-map-file=\($0)"] }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A command of `outrider` as `--experimental-dump-help` describes it.
+/// A command of `outrider`, or `outriderd`, as `--experimental-dump-help` describes it.
 struct CommandTree: Decodable {
   struct Argument: Decodable {
     struct Name: Decodable {
@@ -33,15 +33,21 @@ struct CommandTree: Decodable {
     [(words, self)] + shown.flatMap { $0.all(words + [$0.commandName]) }
   }
 
-  static func outrider() throws -> CommandTree {
+  static func outrider() throws -> CommandTree { try read(Workspace.outrider) }
+
+  static func daemon() throws -> CommandTree { try read(Workspace.products + "/outriderd") }
+
+  private static func read(_ program: String) throws -> CommandTree {
     struct Dump: Decodable { var command: CommandTree }
-    let dump = try Workspace.run(["--experimental-dump-help"])
+    let dump = try Workspace.run(["--experimental-dump-help"], program: program)
     return try JSONDecoder().decode(Dump.self, from: Data(dump.output.utf8)).command
   }
 
-  /// The help of a command on a terminal of so many columns.
+  /// The help of a command on a terminal of so many columns. The first word is the program's name.
   static func help(_ words: [String], columns: Int) throws -> String {
-    let end = try Workspace.run(Array(words.dropFirst()) + ["--help"], environment: ["COLUMNS": "\(columns)"])
+    let end = try Workspace.run(
+      Array(words.dropFirst()) + ["--help"], program: "\(Workspace.products)/\(words[0])",
+      environment: ["COLUMNS": "\(columns)"])
     guard end.status == 0 else { throw HelpFailure(description: "\(words) --help: \(end)") }
     return end.output.trimmingCharacters(in: .whitespacesAndNewlines)
   }

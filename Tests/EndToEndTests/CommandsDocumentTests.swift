@@ -61,11 +61,16 @@ import Testing
     #expect(found > 20)
   }
 
-  @Test("docs/man has a page for outrider and each of its commands, and no other") func manual() throws {
+  @Test("docs/man has a page for outrider, each of its commands and outriderd, and no other") func manual() throws {
     let outrider = try CommandTree.outrider()
     let names = outrider.shown.map { "outrider-" + $0.commandName }
     let pages =
-      [ManualPage(words: ["outrider"], command: outrider, others: names)]
+      [
+        ManualPage(words: ["outrider"], command: outrider, others: names + ["outriderd"], services: ["outriderd"]),
+        ManualPage(
+          section: 8, words: ["outriderd"], command: try CommandTree.daemon(),
+          others: ["outrider", "outrider-service", "outrider-doctor"]),
+      ]
       + outrider.shown.map { ManualPage(words: ["outrider", $0.commandName], command: $0, others: ["outrider"]) }
     for page in pages {
       let text = try page.text { words in
@@ -73,10 +78,10 @@ import Testing
         return try #require(help.components(separatedBy: "USAGE: ").last?.components(separatedBy: "\n\n").first)
           .split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
       }
-      try Self.expect(text, at: "docs/man/\(page.name).1")
+      try Self.expect(text, at: "docs/man/\(page.file)")
     }
     let files = try FileManager.default.contentsOfDirectory(atPath: Workspace.root + "/docs/man")
-    #expect(Set(files) == Set(pages.map { $0.name + ".1" }))
+    #expect(Set(files) == Set(pages.map(\.file)))
   }
 
   /// groff warns of requests, characters and fonts that it doesn't know.

@@ -1,19 +1,24 @@
 import Foundation
 
-/// A page of the manual, section 1, made from a command's help. The macros are those of man(7).
+/// A page of the manual, made from a command's help. The macros are those of man(7).
 struct ManualPage {
+  /// 1 for what users call, 8 for services.
+  var section = 1
   let words: [String]
   let command: CommandTree
   /// What the page names at its end.
   let others: [String]
+  /// Of `others`, what is in section 8.
+  var services: Set<String> = []
 
   var name: String { words.joined(separator: "-") }
+  var file: String { "\(name).\(section)" }
 
   /// `usage` answers the usage of a command, one line or several.
   func text(usage: ([String]) throws -> String) rethrows -> String {
     var lines = [
       ".\\\" Made from the help of \(words.joined(separator: " ")).",
-      ".TH \(Self.plain(name.uppercased())) 1 \"\" \"Outrider\" \"Outrider\"",
+      ".TH \(Self.plain(name.uppercased())) \(section) \"\" \"Outrider\" \"Outrider\"",
       ".SH NAME",
       "\(Self.plain(name)) \\- \(Self.plain(Self.withoutStop(command.abstract ?? "")))",
       ".SH SYNOPSIS",
@@ -22,7 +27,7 @@ struct ManualPage {
     lines += Self.description(command, heading: ".SH")
     // What a page of its own describes has only its name here.
     if words.count == 1 {
-      lines.append(".SH COMMANDS")
+      if !command.shown.isEmpty { lines.append(".SH COMMANDS") }
       for below in command.shown {
         lines += [".TP", ".BR outrider\\-\(Self.plain(below.commandName)) (1)", Self.text(below.abstract ?? "")]
       }
@@ -34,7 +39,9 @@ struct ManualPage {
       }
     }
     lines.append(".SH SEE ALSO")
-    lines += others.enumerated().map { ".BR \(Self.plain($1)) (1)" + ($0 + 1 < others.count ? "," : "") }
+    lines += others.enumerated().map {
+      ".BR \(Self.plain($1)) (\(services.contains($1) ? 8 : 1))" + ($0 + 1 < others.count ? "," : "")
+    }
     return lines.joined(separator: "\n") + "\n"
   }
 

@@ -88,7 +88,7 @@ import Testing
       ("environment: {A: b}", 2, 14, "list"), ("network: all", 2, 10, "none"),
       ("processes: 65", 2, 12, "up to 64"), ("processes: -1", 2, 12, "up to 64"), ("processes: 1.5", 2, 12, "up to 64"),
       ("processes: many", 2, 12, "up to 64"), ("processes: 0x4", 2, 12, "up to 64"),
-      ("processes: 00004", 2, 12, "up to 64"),
+      ("processes: 00004", 2, 12, "up to 64"), ("processes: 010", 2, 12, "up to 64"),
       ("processes: [1]", 2, 12, "single value"), ("processes: ''", 2, 12, "up to 64"),
       ("processes: 2\nsystemCalls: {deny: [newThreads]}", 2, 12, "denies clone"),
       ("processes: 2\nsystemCalls: {deny: [programs]}", 2, 12, "denies fork"),

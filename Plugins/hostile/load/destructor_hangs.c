@@ -1,6 +1,6 @@
-/* A destructor, an exit handler and DT_FINI that never return: what was answered counts all the same.
+/* A destructor, an exit handler and DT_FINI that would never return: no end of a run calls them, and what was answered counts.
  *
- * H04: The end of the run isn't held up; the report may say shutdown.
+ * H04: None of them runs: the run ends with its process, by SIGKILL.
  *   run
  *   expect returned 3/0
  */

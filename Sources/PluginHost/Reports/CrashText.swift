@@ -82,7 +82,11 @@ enum CrashText {
     if site.address < nearNull { return "near null" }
     if isStackOverflow(site) { return "at the end of its stack" }
     if distanceToStack(site) < aroundStack { return "on its stack" }
-    if site.signal == SIGBUS { return site.code == 2 ? "beyond the end of a file that is mapped there" : "" }
+    // BUS_ADRERR is both: a page that the file hasn't, and one for which a full file system or limit has no room.
+    if site.signal == SIGBUS {
+      return site.code == 2
+        ? "beyond the end of a file that is mapped there, or in a part that there is no room for" : ""
+    }
     return isForbidden ? "where memory is mapped, and not for that" : "where nothing is mapped"
   }
 

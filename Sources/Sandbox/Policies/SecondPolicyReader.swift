@@ -131,7 +131,8 @@ struct SecondPolicyReader {
 
   private mutating func readProcesses(_ node: Node) throws(YAMLFileError) {
     let text = try nodes.scalar(node, "processes")
-    let isPlain = text.utf8.count <= 4 && DecimalText.isDigits(text)
+    // A leading zero means eight as the base to some readers.
+    let isPlain = text.utf8.count <= 4 && DecimalText.isDigits(text) && (text == "0" || text.utf8.first != 0x30)
     guard let number = text == "none" ? 0 : isPlain ? Int(text) : nil, number <= Policy.maxProcesses else {
       throw nodes.error(
         node,
