@@ -47,6 +47,9 @@ extension BundleCommand {
         guard Files.exists(path) else {
           throw Failure(66, "\(path): there is no such folder or archive; name an app, for example Sessions.app")
         }
+        if let found = try? Files.identity(of: path), !found.isDirectory, !found.isRegularFile {
+          throw Failure(66, "\(path): is neither a folder nor an archive; name an app, for example Sessions.app")
+        }
         let (app, findings) = AppBundle.check(at: path, isDevelopment: development)
         let status: Int32 = findings.contains { $0.severity == .error } ? 65 : 0
         if json {

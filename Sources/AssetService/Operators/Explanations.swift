@@ -127,7 +127,8 @@ final class Explanations {
       return ExplanationSummary(
         kind: "app", subject: app, code: machines.lifecycle.isPaused ? "paused" : stage?.rawValue ?? "installing",
         data: ["essentials": "\(machines.lifecycle.active?.essentials.count ?? 0)"],
-        message: machines.lifecycle.isPaused ? "its installation is paused" : Words.stage(stage),
+        message: machines.lifecycle.isPaused
+          ? "its \(machines.lifecycle.phase == .updating ? "update" : "installation") is paused" : Words.stage(stage),
         since: time(gate.since),
         until: time(machines.lifecycle.active?.deadline),
         remedy: machines.lifecycle.isPaused

@@ -57,9 +57,19 @@ struct LogFile {
 
   /// - Throws: Where something else has its name, which would keep who opens it waiting.
   static func check(_ path: String) throws(Failure) {
-    // A link to nothing is something, too.
-    guard Files.exists(path) || Files.link(path) != nil else { return }
-    guard let found = try? Files.identity(of: path), found.isRegularFile else {
+    let isRegular: Bool
+    do throws(SystemCallError) {
+      isRegular = try Files.identity(of: path).isRegularFile
+    } catch {
+      // A link to nothing is something, too.
+      if [ENOENT, ENOTDIR].contains(error.code), Files.link(path) == nil { return }
+      guard error.code == ENOENT else {
+        throw Failure(
+          73, "\(path) can't be looked at: \(SystemCallError.message(error.code)); only the user whose state it is may")
+      }
+      isRegular = false
+    }
+    guard isRegular else {
       throw Failure(73, "\(path) isn't a regular file, and the service's log goes there; move it away")
     }
   }

@@ -126,6 +126,14 @@ struct ServiceStarter: Sendable {
     }
     try LogFile.check(place.log)
     if size(of: place.log) > Self.maxLog { rename(place.log, place.log + ".1") }
+    do {
+      _ = try OwnedDescriptor.open(place.log, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
+    } catch {
+      throw Failure(
+        73,
+        "the service's log can't be written: \(error); make its folder writable, or name another state folder with --state"
+      )
+    }
   }
 
   private func size(of path: String) -> Int64 {

@@ -35,7 +35,7 @@ struct ServiceUnits: Sendable {
     return """
       [Unit]
       Description=Socket of Outrider, background asset delivery
-      Documentation=man:systemd.socket(5)
+      Documentation=man:outrider-service(1) man:systemd.socket(5)
 
       [Socket]
       ListenStream=\(path)
@@ -60,7 +60,7 @@ struct ServiceUnits: Sendable {
     return """
       [Unit]
       Description=Outrider, background asset delivery
-      Documentation=man:systemd.service(5)
+      Documentation=man:outriderd(8) man:outrider-service(1) man:systemd.service(5)
       Requires=\(Self.socket)
       After=\(Self.socket)
       StartLimitIntervalSec=60
