@@ -86,6 +86,8 @@ struct ServerNamespaces {
       templateRoot = try checkErrno("openat", "/proc/self/ns/mnt") { openat(own, "mnt", O_RDONLY | O_CLOEXEC) }
     } catch {
       note("mount: \(error.call) \(error.subject)", error.code)
+      // What was built of a template lies over the machine's folders in this namespace.
+      if machine >= 0, ol_setns(machine, ol_new_mount) != 0 { ol_exit_now(71) }
     }
   }
 

@@ -18,6 +18,8 @@ package struct LandlockRights: Sendable, Equatable {
 
   /// The first ABI that keeps signals and abstract sockets inside.
   package static let firstWithScopes = 6
+  /// The first that guards the length of files (LANDLOCK_ACCESS_FS_TRUNCATE).
+  package static let firstWithTruncation = 3
 
   package let filesystem: UInt64
   package let network: UInt64

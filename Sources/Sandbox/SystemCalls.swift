@@ -57,6 +57,13 @@ package enum SystemCalls {
   /// Those of them that change when a file seems to have been used, which Landlock lets them for any file of the user's.
   package static let times: Set<String> = ["utime", "utimes", "utimensat", "futimesat"]
 
+  /// open(2) that empties a file and asks for no right to write: O_TRUNC with O_RDONLY, or with the access mode 3, which asks for
+  /// none. Landlock before its third version looks at the access mode alone.
+  package static let truncatingOpens: Set<CallRule> = Set(
+    [("open", 1), ("openat", 2)].compactMap { call, argument in
+      try? CallRule(.deny, call, argument: argument, mask: 0o1003, equals: [0o1000, 0o1003])
+    })
+
   /// Which argument is the mode of the file that a call may make; openat2(2) hides it in memory and is denied.
   package static func modeArgument(of name: String) -> UInt32? {
     switch name {

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 import PluginHost
 import Sandbox
 import TestSupport
@@ -40,6 +41,17 @@ import Testing
     // What Landlock alone keeps: a file that everyone may read.
     let read = try Self.confined(["call", "libc.so.6", "open", "i32(cstring,i32)", "/etc/passwd", "0"])
     #expect(read.output.hasPrefix("-1"), "\(read.output)")
+    // Its own library's folder isn't its own.
+    let folder = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-test-")
+    defer { Files.removeTree(folder) }
+    try LibraryTests.compile(
+      "#include <fcntl.h>\nint opens(const char *path) { return open(path, O_RDONLY); }", "-o l.so", in: folder)
+    try "secret".write(toFile: "\(folder)/beside", atomically: true, encoding: .utf8)
+    for (path, isRead) in [("\(folder)/l.so", true), ("\(folder)/beside", false), (folder, false)] {
+      let opened = try Self.confined(["call", "\(folder)/l.so", "opens", "i32(cstring)", path, "--observe"])
+      #expect(opened.status == 0 && opened.output.hasPrefix("-1") != isRead, "\(path): \(opened)")
+      #expect(opened.errors.contains("denied by files") != isRead, "\(path): \(opened)")
+    }
     let doctor = try Self.confined(["doctor"])
     #expect(doctor.status == 0, "\(doctor.output)")
   }

@@ -81,11 +81,13 @@ import Testing
     #expect(listed.status == 64 && listed.errors.contains("needs Landlock"), "\(listed.errors)")
   }
 
-  @Test(arguments: [ENOSYS, EOPNOTSUPP]) func rootIsRefusedWhereNothingKeepsItsFiles(code: Int32) throws {
-    let machine = try Machine(refusing: Self.landlock, with: code)
-    let finished = try machine.run(Self.call, confined: true)
+  /// Neither a user namespace nor Landlock; or a kernel of before 5.12, without mount_setattr(2).
+  @Test(arguments: [ENOSYS, EOPNOTSUPP], [true, false])
+  func nothingRunsWhereNothingHidesOrGuardsFiles(code: Int32, isConfined: Bool) throws {
+    let machine = try Machine(refusing: Self.landlock + (isConfined ? [] : [442]), with: code)
+    let finished = try machine.run(Self.call, confined: isConfined)
     #expect(finished.status == 69 && finished.output.isEmpty, "\(finished)")
-    #expect(finished.errors.contains("run as an ordinary user"), "\(finished.errors)")
+    #expect(finished.errors.contains("nothing keeps a plugin from the files of the user"), "\(finished.errors)")
   }
 
   #if arch(x86_64)
@@ -93,6 +95,14 @@ import Testing
       let finished = try Machine(refusing: [317], with: code).run(Self.call)
       #expect(finished.status == 69 && finished.output.isEmpty, "\(finished)")
       #expect(finished.errors.contains("seccomp(2) is refused"), "\(finished.errors)")
+    }
+
+    /// What was built of a root before that lies over the machine's folders.
+    @Test(arguments: [EPERM, EINVAL]) func aRootThatCantBeEnteredLeavesNothing(code: Int32) throws {
+      let finished = try Machine(refusing: [155], with: code).run(Self.call)
+      #expect(finished.status == 0 && finished.output == "5\n", "\(finished)")
+      #expect(finished.errors.contains("wall mountNamespace is absent: mount: pivot_root"), "\(finished.errors)")
+      #expect(!finished.errors.contains("wall rlimits"), "\(finished.errors)")
     }
 
     /// What was never tried isn't said to be missing.

@@ -384,6 +384,29 @@ import Testing
     }
   }
 
+  @Test("a file that may only be read isn't emptied where nothing else guards it", arguments: [false, true])
+  func truncation(observes: Bool) throws {
+    var policy = Policy()
+    policy.observesFiles = observes
+    func decide(_ name: String, _ arguments: [UInt64], _ refuses: Bool) throws -> NotificationPolicy.Decision {
+      var call = ol_notification()
+      (call.number, call.architecture) = (try #require(Self.numbers[name]), CallArchitecture.native)
+      (call.arguments.0, call.arguments.1, call.arguments.2) = (arguments[0], arguments[1], arguments[2])
+      return NotificationPolicy(
+        policy: policy, grants: .init(), isLoading: false, hidesFiles: false, refusesTruncation: refuses,
+        threads: { 1 },
+        now: .seconds(1)
+      ).decide(call)
+    }
+    for (name, arguments) in [
+      ("truncate", [0, 7, 0]), ("open", [0, 0o1000, 0]), ("open", [0, 0o1003, 0]), ("openat", [0, 0, 0o1000]),
+    ] as [(String, [UInt64])] {
+      #expect(try errno(of: decide(name, arguments, true)) == EACCES, "\(name)")
+      #expect(try errno(of: decide(name, arguments, false)) == nil, "\(name)")
+    }
+    #expect(try errno(of: decide("openat", [0, 0, 0o1001], true)) == nil)
+  }
+
   @Test func numbersWithoutNames() {
     var call = ol_notification()
     call.architecture = CallArchitecture.native

@@ -108,14 +108,30 @@ import Testing
     #expect(try plan(options: .init(open: [.landlock])).landlock() == nil)
   }
 
+  @Test("without a mount namespace a library's folder isn't shown, and the library is") func ownFolder() throws {
+    let plan = try plan(Self.machine(without: ["mount"]))
+    let library = plan.image.library.path
+    let rights = LandlockRights(abi: 7)
+    let rules = try #require(plan.landlock()).rules
+    #expect(rules.contains { $0.path == library && $0.rights == rights.forFile(rights.readable) })
+    #expect(!rules.contains { $0.path == PluginImage.directory(of: library) })
+    #expect(plan.bundlePaths.first == library)
+  }
+
+  @Test("files are kept from being emptied by the filter where Landlock and mounts don't", arguments: [1, 2, 3, 7])
+  func truncation(landlock: Int) throws {
+    #expect(try plan(Self.machine(landlock: landlock, without: ["mount"])).refusesTruncation == (landlock < 3))
+    #expect(try !plan(Self.machine(landlock: landlock)).refusesTruncation)
+  }
+
   /// Every combination of walls that a machine may lack.
-  @Test func rootIsRefusedWhereNothingHidesItsFiles() throws {
+  @Test func nothingRunsWhereNothingHidesOrGuardsFiles() throws {
     for set in 0..<1 << Self.names.count {
       let missing = Self.names.indices.filter { set & 1 << $0 != 0 }.map { Self.names[$0] }
       for (landlock, isRoot, isBare) in [
         (0, true, false), (0, false, false), (7, true, false), (7, false, false), (0, true, true),
       ] {
-        let isExposed = isRoot && !isBare && landlock == 0 && missing.contains("user") && missing.contains("mount")
+        let isExposed = !isBare && landlock == 0 && missing.contains("mount")
         do {
           _ = try plan(
             Self.machine(landlock: landlock, without: missing), options: .init(isBare: isBare),

@@ -49,6 +49,32 @@ import Testing
     }
   }
 
+  /// Landlock before its third version lets a file be emptied by who may only read it.
+  @Test(arguments: [false, true], [false, true]) func nothingIsEmptiedWhereNothingGuardsIt(
+    _ observes: Bool, _ hasListener: Bool
+  ) throws {
+    var options = SeccompProgram.Options()
+    (options.hidesFiles, options.observesFiles, options.hasListener) = (false, observes, hasListener)
+    let (cut, creates) = (0o1000, 0o100) as (UInt64, UInt64)
+    var calls: [(String, [UInt64])] = [("truncate", [0, 7])]
+    for flags in [cut, cut | 3, cut | creates, Self.garbage | cut] {
+      calls += [("open", [0, flags]), ("openat", [0, 0, flags])]
+    }
+    for (name, arguments) in calls {
+      if !observes { #expect(try verdict(name, arguments, options) == .allow, "\(name) \(arguments)") }
+      options.refusesTruncation = true
+      let refused = try verdict(name, arguments, options)
+      #expect(refused != .allow && (!hasListener || refused == .notify), "\(name) \(arguments): \(refused)")
+      options.refusesTruncation = false
+    }
+    options.refusesTruncation = true
+    // Who asks for the right to write has it, or not, by Landlock.
+    for flags in [0, 1, 2, cut | 1, cut | 2, creates, 3] as [UInt64] where !observes {
+      #expect(
+        try verdict("open", [0, flags], options) == .allow && verdict("openat", [0, 0, flags], options) == .allow)
+    }
+  }
+
   /// Without a mount namespace a plugin finds every file of its user.
   @Test(arguments: [false, true]) func timesBelongToWhatIsHidden(_ observes: Bool) throws {
     var options = SeccompProgram.Options()

@@ -256,12 +256,12 @@ extension FileView {
   init(_ plan: SpawnPlan, root: String) {
     let hidesFiles = plan.machine.hidesFiles
     self.init(
-      shown: ([plan.view.bundle, plan.view.temporary, plan.view.manifest] + plan.containers.places.map(\.view))
+      shown: (plan.bundlePaths + [plan.view.temporary, plan.view.manifest] + plan.containers.places.map(\.view))
         .filter { !$0.isEmpty } + RunnerView.runtime + plan.policy.devices.map(\.path) + plan.machine.hello.runtime
         + plan.grants.filter { !$0.isListed }.map(\.place) + (hidesFiles ? [RunnerView.memoryMap] : [])
         + (plan.network == nil ? [] : RunnerView.networkFiles),
       listed: plan.grants.filter(\.isListed).map(\.place),
-      executable: [plan.view.bundle] + RunnerView.runtime + plan.machine.hello.runtime
+      executable: plan.bundlePaths + RunnerView.runtime + plan.machine.hello.runtime
         + plan.grants.filter(\.mapsCode).map(\.place),
       // A scratch folder is memory, which runners always mount so.
       withoutExecution: plan.placesWithoutExecution + [plan.view.temporary],

@@ -70,6 +70,8 @@ struct NotificationPolicy {
   let isLoading: Bool
   /// Another mount namespace hides the machine's files.
   var hidesFiles = true
+  /// As in the filter's options.
+  var refusesTruncation = false
   /// The runner's process id; 0 where it isn't known.
   var runner: pid_t = 0
   /// Threads that the run has now, in all of its processes; asked only when it wants another.
@@ -139,12 +141,20 @@ struct NotificationPolicy {
         if givesForeignRights(name, call) || !hidesFiles && isOfOwnFiles {
           return deny(name, call, EPERM)
         }
+        if refusesTruncation, truncates(name, call) { return deny(name, call, EACCES) }
         return policy.observesFiles ? .note(name, paths: paths) : .proceed
       }
       if traced.contains(name), SystemCalls.isFree(name) { return .proceed }
       return deny(name, call, SystemCalls.denial(of: name))
     case nil: return deny(nil, call, ENOSYS)
     }
+  }
+
+  /// Whether it empties a file without a right that Landlock asks for.
+  private func truncates(_ name: String, _ call: ol_notification) -> Bool {
+    let registers = call.arguments
+    let values = [registers.0, registers.1, registers.2, registers.3, registers.4, registers.5]
+    return name == "truncate" || SystemCalls.truncatingOpens.contains { $0.call == name && $0.met(by: values) != nil }
   }
 
   private func breach(_ name: String, _ call: ol_notification) -> Decision? {

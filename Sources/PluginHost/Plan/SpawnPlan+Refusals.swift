@@ -13,16 +13,15 @@ extension SpawnPlan {
     }
   }
 
-  /// Root's runners have an id of their own only in a user namespace. Without one they have root's, and root's files are
-  /// theirs unless something hides or guards them.
-  func refuseRootWithoutWalls() throws(HostError) {
-    guard surroundings.isRoot, !options.isBare, machine.lacks("user"), !machine.hidesFiles, machine.landlockABI == 0
-    else { return }
+  /// A mount namespace hides the machine's files, and Landlock guards them. Where there is neither, a plugin has those of the user that
+  /// runs it, and by them the host: /proc/PID/mem of a process of the same user is such a file (proc(5)).
+  func refuseWithoutGuard() throws(HostError) {
+    guard !options.isBare, !machine.hidesFiles, machine.landlockABI == 0 else { return }
     throw .ended(
       .empty(
         Outcome(
           .wallUnavailable,
-          "as root, without user namespaces and without Landlock nothing keeps a plugin from root's files; run as an ordinary user"
+          "without a mount namespace and without Landlock nothing keeps a plugin from the files of the user that runs it; allow user namespaces, or Landlock: 'outrider doctor' says what this machine has"
         )))
   }
 

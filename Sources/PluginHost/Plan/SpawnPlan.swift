@@ -80,7 +80,7 @@ struct SpawnPlan {
     self.surroundings = surroundings
     view = View(of: image, containers, manifest, hidesFiles: machine.hidesFiles)
     try checkName()
-    try refuseRootWithoutWalls()
+    try refuseWithoutGuard()
     try refuseWithoutFilter()
     try refuseWithoutLandlock()
     try refuseWithoutNetwork()
@@ -221,6 +221,13 @@ struct SpawnPlan {
       + grants.map { $0.identity.isDirectory ? $0.place + "/" : $0.place }
   }
 
+  /// What it may read of its bundle. Of the folder that a library of its own lies in, which may be a home, that is the library and
+  /// what it needs by name; in a mount namespace there is nothing else in it.
+  var bundlePaths: [String] {
+    machine.hidesFiles || image.bundle != nil
+      ? [view.bundle] : [image.library.path] + image.neighbours.map(\.path)
+  }
+
   func landlock() -> SpawnRequest.Landlock? {
     guard machine.landlockABI > 0, !options.open.contains(.landlock) else { return nil }
     let rights = LandlockRights(abi: machine.landlockABI)
@@ -239,7 +246,9 @@ struct SpawnPlan {
         rules.append(.init(path: path, rights: rights.device))
       }
     }
-    rules.append(.init(path: view.bundle, rights: rights.readable))
+    for path in bundlePaths {
+      rules.append(.init(path: path, rights: path == view.bundle ? rights.readable : rights.forFile(rights.readable)))
+    }
     func own(_ isWritable: Bool) -> UInt64 {
       isWritable ? rights.writable : LandlockRights.readFile | LandlockRights.readDirectory
     }
@@ -293,6 +302,11 @@ struct SpawnPlan {
       + surroundings.granted
   }
 
+  /// Landlock guards a file's length in newer kernels only, and without a mount namespace nothing else does.
+  var refusesTruncation: Bool {
+    !machine.hidesFiles && machine.landlockABI < LandlockRights.firstWithTruncation && !options.open.contains(.landlock)
+  }
+
   var programOptions: SeccompProgram.Options {
     var program = SeccompProgram.Options()
     program.observesFiles = policy.observesFiles
@@ -304,6 +318,7 @@ struct SpawnPlan {
     program.startsPrograms = policy.startsPrograms && machine.hidesFiles
     program.killing = Set(policy.systemCalls.onDenied.filter { $0.value == .kill }.keys)
     program.hidesFiles = machine.hidesFiles
+    program.refusesTruncation = refusesTruncation
     program.countsSharedMemory = !options.hasMemoryCgroup
     program.hasListener = machine.hasListener
     program.isolatesProcesses =

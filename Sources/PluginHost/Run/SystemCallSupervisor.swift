@@ -199,6 +199,7 @@ final class SystemCallSupervisor {
       func decision() -> NotificationPolicy.Decision {
         NotificationPolicy(
           policy: plan.policy, grants: grants, isLoading: run.isLoading, hidesFiles: plan.machine.hidesFiles,
+          refusesTruncation: plan.refusesTruncation,
           runner: run.pid, threads: { self.meter.threads ?? Int.max }, isAnyEnding: isAnyEnding,
           traced: plan.tracedCalls, connects: plan.network != nil, now: now
         ).decide(call)

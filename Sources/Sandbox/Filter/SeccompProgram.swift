@@ -14,6 +14,8 @@ package struct SeccompProgram: Sendable, Equatable {
     package var observesFiles = false
     /// Another mount namespace hides the machine's files: only then may modes and times of files be changed.
     package var hidesFiles = true
+    /// Nothing else keeps a plugin from emptying files that it may not write: `truncate` and an O_TRUNC without the right to write.
+    package var refusesTruncation = false
     /// Signals can't reach another process.
     package var isolatesProcesses = true
     /// No memory cgroup charges what the counters of a process don't show: notify shared anonymous memory, and what epoll
@@ -58,13 +60,15 @@ package struct SeccompProgram: Sendable, Equatable {
     for name in SystemCalls.allowed where name != "epoll_ctl" || !options.countsSharedMemory { try builder.allow(name) }
     for name in SystemCalls.paths where !options.observesFiles {
       if !options.hidesFiles, SystemCalls.times.contains(name) { continue }
+      if options.refusesTruncation, name == "truncate" { continue }
       // No file may get a set-user-ID or set-group-ID bit.
       let mode = SystemCalls.modeArgument(of: name)
       try builder.allow(name, mode.map { [Builder.Test(argument: $0, mask: CallFlags.foreignRights, value: 0)] } ?? [])
     }
     if options.isolatesProcesses { try builder.signals() }
     try builder.arguments(options)
-    let rules = CallRuleProgram(options.rules, hasListener: options.hasListener)
+    let own = options.refusesTruncation ? SystemCalls.truncatingOpens : []
+    let rules = CallRuleProgram(options.rules.union(own), hasListener: options.hasListener)
     let program = CallRuleProgram.answerToNoCall.bytes + rules.bytes + (try Self.export(context))
     guard program.count <= Self.maxBytes else { throw .rule("rules about arguments", code: E2BIG) }
     bytes = program
