@@ -92,6 +92,34 @@ import Testing
     #expect(lock.log.all == ["acquire", "release"] + turn + turn + turn)
   }
 
+  @Test("a request that failed waits for nothing, also while it is still told of it (B68)") func failedRequests()
+    async throws
+  {
+    let lock = Lock()
+    let app = try App { lock.script($0, $1, $2) }
+    defer { app.service.stop() }
+    // Not the process's own, whose queues other tests use.
+    let control = ExclusiveControl()
+    let source = ControlSource.service(app.link)
+    let (gate, told) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    defer { told.signal() }
+    let log = lock.log
+    control.request(from: source, before: nil, afterwards: { log.add("ended") }) { _ in gate.wait() }
+    await log.wait(for: 1)
+    control.request(from: source, before: .now + 0.01) { error in
+      log.add(error == nil ? "acquired" : "failed")
+      told.wait()
+    }
+    await log.wait(for: 2)
+    gate.signal()
+    await log.wait(for: 4)
+    control.request(from: source, before: .now, afterwards: { log.add("ended") }) { error in
+      log.add(error == nil ? "body" : "failed, too")
+    }
+    await log.wait(for: 6)
+    #expect(log.all.starts(with: ["acquire", "failed", "release", "ended", "acquire", "body"]))
+  }
+
   @Test("the asynchronous form hands value and error through and returns after the release [B69]") func handsThrough()
     async throws
   {

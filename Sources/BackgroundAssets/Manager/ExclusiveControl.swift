@@ -49,6 +49,7 @@ final class ExclusiveControl: Sendable {
       // While the other side still stays out: it may read them next.
       Preferences.save()
       release()
+      leave()
     case .failure(let error): perform(request, failingWith: error)
     }
     end(request)
@@ -69,13 +70,15 @@ final class ExclusiveControl: Sendable {
   }
 
   private func perform(_ request: Request, failingWith error: any Error) {
+    leave()
     request.perform(error)
     Preferences.save()
   }
 
+  /// Before anybody is told: who hears of the end, or of the failure, may ask again, and is alone then.
+  private func leave() { unended.withLock { $0 -= 1 } }
+
   private func end(_ request: Request) {
-    // First: who hears of the end may ask again, and is alone then.
-    unended.withLock { $0 -= 1 }
     request.source.endActivity()
     request.afterwards()
     OutstandingWork.end()
