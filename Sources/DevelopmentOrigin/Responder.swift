@@ -160,9 +160,18 @@ final class Responder: Sendable {
     head.set("Content-Type", resource.contentType)
     if reply.isGzipped { head.set("Content-Encoding", "gzip") }
     addDigests(&head, request, content, reply.digest)
+    let honoursRange = reply.status == nil && Preconditions.allowsRange(request, validators)
+    return plan(request, head, of: content, resource, reply, honoursRange: honoursRange)
+  }
 
+  /// What of the content is sent, as it was asked for, or as the fault of ranges has it.
+  private func plan(
+    _ request: RecordedRequest, _ head: ResponseHead, of content: Content, _ resource: Resource, _ reply: Reply,
+    honoursRange: Bool
+  ) -> ResponsePlan {
+    var head = head
     var wanted = RequestedRange.everything
-    if request.method == "GET", reply.status == nil, Preconditions.allowsRange(request, validators) {
+    if request.method == "GET", honoursRange {
       wanted = RequestedRange(request.headers("Range").count == 1 ? request.header("Range") : nil, of: content.count)
     }
     var shift = (start: 0, end: 0, total: 0)

@@ -36,42 +36,9 @@ package struct SwiftBinding: Sendable, Equatable {
     guard library.unicodeScalars.allSatisfy({ !DownloadRules.isDeceptive($0) && $0 != "\"" && $0 != "\\" }) else {
       throw Failure(description: "'\(Printable.text(library, limit: 60))' can't be written into a file of Swift")
     }
-    var functions: [BoundFunction] = []
-    var unbound: [Unbound] = []
-    var records: [String: BoundRecord] = [:]
-    var callbacks: [String: BoundCallback] = [:]
-    // An assembler label makes a name stand for another symbol, as the last declaration says.
-    let renamed = Set(exported.compactMap { description.functions[$0] }.filter { $0.name != $0.symbol }.map(\.name))
-    for symbol in exported {
-      guard let declared = description.functions[symbol] else { continue }
-      do throws(BoundParameter.Unfit) {
-        let function = try BoundFunction(declared) { name in description.functions.values.contains { $0.name == name } }
-        let isOther = symbol == declared.name && renamed.contains(declared.name)
-        guard !isOther, !functions.contains(where: { $0.name == function.name }) else {
-          throw BoundParameter.Unfit(reason: "its header gives this name to another symbol of the library")
-        }
-        for record in function.records {
-          guard records[record.name] ?? record == record else {
-            throw BoundParameter.Unfit(reason: "another structure is called \(record.name), too")
-          }
-        }
-        for callback in function.callbacks {
-          guard callback.name != module else {
-            throw BoundParameter.Unfit(reason: "a function that it is given has the module's name; choose another one")
-          }
-          guard callbacks[callback.name] ?? callback == callback else {
-            throw BoundParameter.Unfit(reason: "another function that one is given is called \(callback.name), too")
-          }
-        }
-        for record in function.records { records[record.name] = record }
-        for callback in function.callbacks { callbacks[callback.name] = callback }
-        functions.append(function)
-      } catch {
-        unbound.append(
-          Unbound(function: Printable.text(declared.name, limit: 100), reason: Printable.text(error.reason, limit: 200))
-        )
-      }
-    }
+    let gathered = GatheredBindings(of: exported, in: description, module: module)
+    let (functions, records) = (gathered.functions, gathered.records)
+    unbound = gathered.unbound
     var lines = [
       "// Made by 'outrider bind' from \(Printable.text(headers.joined(separator: ", "), limit: 300)). What is changed here is lost",
       "// when it is made again.", "public import HostProtocol", "public import PluginHost", "public import Sandbox",
@@ -80,13 +47,13 @@ package struct SwiftBinding: Sendable, Equatable {
     lines += SwiftBindingParts.head(module: module, library: library)
     for function in functions { lines += function.lines.map { $0.isEmpty ? "" : "  " + $0 } }
     lines += Self.types(functions, records, description).map { $0.isEmpty ? "" : "  " + $0 }
-    lines += Self.callbacks(callbacks, module).map { $0.isEmpty ? "" : "  " + $0 }
+    lines += Self.callbacks(gathered.callbacks, module).map { $0.isEmpty ? "" : "  " + $0 }
     lines += ["}", ""] + Self.conversions(records, module) + SwiftBindingParts.wire
     if !unbound.isEmpty {
       lines += ["", "// Not bound:"] + unbound.map { "//   \($0.function): \($0.reason)" }
     }
     text = lines.joined(separator: "\n") + "\n"
-    (bound, self.unbound) = (functions.map(\.symbol), unbound)
+    bound = functions.map(\.symbol)
   }
 
   /// Enumerations with their values, and a name for each thing that only its address is known of.
