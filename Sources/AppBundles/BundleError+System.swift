@@ -18,9 +18,9 @@ extension BundleError {
     switch error.code {
     case ENOSPC, EDQUOT:
       self.init(
-        .noSpace, subject, "\(error.call): \(message)", remedy: "make room on the volume of the apps, then try again")
+        .noSpace, subject, "\(error.call): \(message)", remedy: "make room on its volume, then try again")
     case EROFS:
-      self.init(.systemRefused, subject, "\(error.call): \(message)", remedy: "choose another folder with --state")
+      self.init(.systemRefused, subject, "\(error.call): \(message)", remedy: "choose a folder that can be written to")
     case ENOENT, ENOTDIR, EACCES, EPERM, ELOOP:
       self.init(.unreadable, subject, "\(error.call): \(message)")
     default:

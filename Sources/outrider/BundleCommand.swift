@@ -29,6 +29,7 @@ extension BundleCommand {
 
         EXIT STATUS
           0 no error    65 errors    66 there is no such app
+          73 an archive can't be unpacked in the folder of TMPDIR
         """)
 
     @Argument(help: ArgumentHelp("The app's folder, or an archive with it.", valueName: "app"), completion: .file())
@@ -47,10 +48,11 @@ extension BundleCommand {
         guard Files.exists(path) else {
           throw Failure(66, "\(path): there is no such folder or archive; name an app, for example Sessions.app")
         }
-        if let found = try? Files.identity(of: path), !found.isDirectory, !found.isRegularFile {
-          throw Failure(66, "\(path): is neither a folder nor an archive; name an app, for example Sessions.app")
+        let found = try? Files.identity(of: path)
+        if let found, !found.isDirectory, !found.isRegularFile {
+          throw Failure(66, "\(path) is neither a folder nor an archive; name an app, for example Sessions.app")
         }
-        let (app, findings) = AppBundle.check(at: path, isDevelopment: development)
+        let (app, findings) = try check(isArchive: found?.isRegularFile == true)
         let status: Int32 = findings.contains { $0.severity == .error } ? 65 : 0
         if json {
           try Output.json(Report(app: app, findings: findings))
@@ -61,6 +63,16 @@ extension BundleCommand {
         Exit.leave(status)
       } catch {
         Exit.with(error)
+      }
+    }
+
+    private func check(isArchive: Bool) throws -> (AppDescription?, [Finding]) {
+      let isDevelopment = ServicePlace.isDevelopment(development)
+      guard isArchive else { return AppBundle.check(at: path, isDevelopment: isDevelopment) }
+      do throws(BundleError) {
+        return try AppBundle.checkArchive(path, isDevelopment: isDevelopment)
+      } catch {
+        throw Failure(FindingList.exitStatus(error.code), error.description)
       }
     }
   }
@@ -118,7 +130,7 @@ extension BundleCommand {
       do throws(BundleError) {
         let parts = AppParts(executable: executable, extension: `extension`, info: info, entitlements: entitlements)
         let (app, findings) = try AppBundle.create(
-          at: output, from: parts, isDevelopment: development, isReplacing: force)
+          at: output, from: parts, isDevelopment: ServicePlace.isDevelopment(development), isReplacing: force)
         if json {
           try? Output.json(Check.Report(app: app, findings: findings))
         } else {

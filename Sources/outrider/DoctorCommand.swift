@@ -45,8 +45,10 @@ struct DoctorCommand: AsyncParsableCommand {
   func run() async {
     do {
       let host = try SandboxOptions.parse([]).makeHost()
-      let walls = try await host.walls()
+      // Fails where there is nothing to try a limit with.
+      _ = try await host.walls()
       let findings = await Canary(host: host).run()
+      let walls = NamespaceSettings.current.explained(try await host.walls(provedBy: findings))
       host.stop()
       let service = await ServiceHealth.read(try service.place()).findings
       if json {

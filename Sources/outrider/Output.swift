@@ -65,6 +65,8 @@ enum Output {
 
   /// The first result that standard output didn't take.
   static let failure = Mutex<SystemCallError?>(nil)
+  /// Whether there is one: a command that goes on for long has no reason to. `Exit.leave` says so.
+  static var hasLostResult: Bool { failure.withLock { $0 != nil } }
 
   /// All of it, also to a pipe that others made non-blocking. Returns an errno value.
   private static func write(_ text: String, to descriptor: Int32) -> Int32? {

@@ -63,6 +63,8 @@ struct Outrider: AsyncParsableCommand {
   /// As the parser's own, but that what it quotes of the command line can't play tricks on a terminal.
   static func main() async {
     OpenFiles.fillStandardDescriptors()
+    // No command could use what it has made.
+    Files.keepOwnersRights()
     if let lack = ProcessFiles.lack { Exit.leave(70, lack) }
     // Who presses Ctrl-\ wants an end, and no report of a crash.
     signal(SIGQUIT, SIG_DFL)

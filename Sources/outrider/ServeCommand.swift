@@ -76,6 +76,8 @@ struct ServeCommand: AsyncParsableCommand {
         Output.line(origin.url + "/")
       }
       fflush(nil)
+      // Nobody would know where it is.
+      if Output.hasLostResult { Exit.leave(0) }
       if let path = authority?.path {
         Output.note("CA: \(path); trust it for one call: curl --cacert \(path) \(origin.url)/")
       }

@@ -294,13 +294,13 @@ import Testing
     try app.write(in: scratch.path)
     let archive = "\(scratch.path)/a.tgz"
     try Tool.run("tar", ["-czf", archive, "Sessions.app"], in: scratch.path)
-    let (description, findings) = AppBundle.check(at: archive, isDevelopment: false)
+    let (description, findings) = try AppBundle.checkArchive(archive, isDevelopment: false)
     #expect(description?.identifier == "com.example.sessions" && findings.keys == ["BAMaxInstallSize"])
     try Data("text".utf8).write(to: URL(fileURLWithPath: archive))
     // Also where the path isn't the one that the file has without links.
     try FileManager.default.createSymbolicLink(atPath: "\(scratch.path)/link", withDestinationPath: archive)
     for path in [archive, "\(scratch.path)/link"] {
-      let finding = try #require(AppBundle.check(at: path, isDevelopment: false).1.first)
+      let finding = try #require(try AppBundle.checkArchive(path, isDevelopment: false).1.first)
       #expect(finding.found.hasPrefix("a file that is neither a tar nor a zip archive"), "\(finding)")
       #expect(!finding.found.contains("tar -czf") && finding.remedy?.contains("tar -czf") == true, "\(finding)")
     }

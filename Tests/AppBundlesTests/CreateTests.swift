@@ -192,6 +192,42 @@ import Testing
     #expect(none.code == 66 && none.output.contains("\"status\":66"))
   }
 
+  @Test(
+    "OUTRIDER_DEVELOPMENT counts as --development does",
+    arguments: [("1", 0), ("0", 65), ("", 65)] as [(String, Int32)])
+  func development(value: String, code: Int32) throws {
+    let scratch = try Scratch()
+    var app = SampleApp()
+    app.info["BAManifestURL"] = "http://127.0.0.1:8080/manifest.json"
+    let bundle = try app.write(in: scratch.path)
+    let archive = "\(scratch.path)/a.tgz"
+    try Tool.run("tar", ["-czf", archive, "Sessions.app"], in: scratch.path)
+    let description = """
+      identifier: com.example.sessions
+      manifestURL: http://127.0.0.1:8080/manifest.json
+      appGroups: [group.com.example.sessions]
+      downloadAllowance: 200MiB
+      essentialDownloadAllowance: 0
+      allowedDomains: [127.0.0.1]
+      maxInstallSize: 1GiB
+      essentialMaxInstallSize: 1
+      """
+    try Data(description.utf8).write(to: URL(fileURLWithPath: "\(scratch.path)/app.yaml"))
+    let parts = [
+      "--executable", "\(bundle)/Sessions", "--extension", "\(bundle)/Extensions/Downloader.appex/Downloader.so",
+      "--info", "\(scratch.path)/app.yaml", "-o", "\(scratch.path)/Made.app",
+    ]
+    for words in [["check", bundle], ["check", archive], ["create"] + parts] {
+      let end = try Tool.run("env", ["OUTRIDER_DEVELOPMENT=\(value)", Self.outrider, "bundle"] + words)
+      #expect(end.code == code, "\(end)")
+    }
+  }
+
+  @Test("What a read-only volume needs isn't an option of one command alone") func readOnly() {
+    let error = BundleError(SystemCallError("mkdir", code: EROFS, subject: "Made.app"), subject: "Made.app")
+    #expect(error.code == .systemRefused && error.remedy == "choose a folder that can be written to")
+  }
+
   @Test("The example of docs/bundles.md works as it stands there")
   func documentedExample() throws {
     let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -53,6 +53,38 @@ import Testing
     #expect(piped == stored && stored.contains("sha256"), "\(piped)")
   }
 
+  @Test(
+    "a working directory that can't be named is the reason, and not the file",
+    arguments: [
+      ("touch t.so", "the working directory has no usable name; name an absolute path"),
+      ("rmdir \"$d\"", "the working directory is gone; go to another one, or name an absolute path"),
+    ])
+  func workingDirectory(step: String, reason: String) throws {
+    let folder = NSTemporaryDirectory() + "outrider-bytes-\(UUID().uuidString)"
+    // Foundation can't name what is in it.
+    defer { _ = try? Workspace.run(["-rf", folder], program: "/bin/rm") }
+    let script = """
+      d="$1/$(printf 'x\\351')" && mkdir -p "$d" && cd "$d" && \(step) && exec "$0" call ./t.so abs 'i32(i32)' -5
+      """
+    try Self.expect(66, "./t.so: \(reason)", ["-c", script, Workspace.outrider, folder], program: "/bin/sh")
+  }
+
+  @Test(
+    "where an archive can't be unpacked to be checked, TMPDIR is named, and not the archive",
+    arguments: ["none", "file", "full"])
+  func bundleCheck(place: String) throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/outrider-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder + "/full", withIntermediateDirectories: true)
+    let script = """
+      cd "$1" && mount -t tmpfs -o size=64k none full && touch file && mkdir A.app \\
+        && head -c 1000000 /dev/zero >A.app/A && tar -cf a.tar A.app && TMPDIR="$1/$2" exec "$0" bundle check a.tar
+      """
+    try Self.expect(
+      73, "TMPDIR (\(folder)/\(place)): no archive can be unpacked there to be checked",
+      ["-rm", "/bin/sh", "-c", script, Workspace.outrider, folder, place], program: "/usr/bin/unshare")
+  }
+
   @Test func policiesThatGrantWhatThereIsNot() throws {
     let policies = try [
       (66, "/nonexistent/x, which the policy grants under 'read': No such file", "read: [/nonexistent/x]"),
@@ -119,6 +151,17 @@ import Testing
     let command = ([Workspace.outrider] + Self.abs).map { "'\($0)'" }.joined(separator: " ")
     let end = try Workspace.run(["-c", "\(limit); exec \(command)"], program: "/bin/sh")
     #expect(end.status == 0 && end.output == "5\n", "\(end)")
+  }
+
+  /// The fork server writes to /proc, which such a limit counts, too.
+  @Test(arguments: ["0", "4", "511"]) func shorterFilesThanTheForkServerTakes(bytes: String) throws {
+    try Self.expect(
+      70, "may not write files of 512 bytes (ulimit -f)", ["--fsize=\(bytes)", Workspace.outrider] + Self.abs,
+      program: "/usr/bin/prlimit")
+    guard bytes == "0" else { return }
+    let command = ([Workspace.outrider] + Self.abs).map { "'\($0)'" }.joined(separator: " ")
+    try Self.expect(
+      70, "may not write files of 512 bytes (ulimit -f)", ["-c", "ulimit -f 0; exec \(command)"], program: "/bin/bash")
   }
 
   /// This process alone has more.

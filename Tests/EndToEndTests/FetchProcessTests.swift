@@ -76,7 +76,7 @@ import Testing
     #expect(place.data("a.bin") == FetchTests.whole)
   }
 
-  @Test(arguments: [("000", 0o666), ("027", 0o640), ("077", 0o600)])
+  @Test(arguments: [("000", 0o666), ("027", 0o640), ("077", 0o600), ("277", 0o600), ("777", 0o600)])
   func theMaskIsKept(mask: String, mode: UInt32) throws {
     let place = try Place()
     let words = place.base.joined(separator: " ")
@@ -84,5 +84,6 @@ import Testing
       try FetchSurroundingsTests.shell("umask \(mask); exec $O fetch \(words) \(place.origin.url("/b.bin"))").status
         == 0)
     #expect(try Files.identity(of: "\(place.folder)/b.bin").mode & 0o777 == mode)
+    #expect(try FetchSurroundingsTests.shell("find '\(place.folder)' ! -perm -600").output.isEmpty)
   }
 }

@@ -54,6 +54,7 @@ import Testing
     }
     let doctor = try Self.confined(["doctor"])
     #expect(doctor.status == 0, "\(doctor.output)")
+    #expect(doctor.output.contains("'sysctl user.max_user_namespaces=10000'"), "\(doctor.output)")
   }
 
   @Test func failsClosedWithoutUserNamespaces() throws {
@@ -134,6 +135,24 @@ import Testing
     for wall in [Wall.userNamespace, .mountNamespace, .pidNamespace, .networkNamespace] {
       #expect(walls[wall.rawValue]?["state"] == "full", "\(walls[wall.rawValue] ?? [:])")
     }
+  }
+
+  /// The file that is to become too long is made under a mask that takes the owner's rights, too.
+  @Test func limitsAreTriedUnderAnyMask() throws {
+    let runtime = try Files.temporaryDirectory(in: "/tmp", prefix: "outrider-test-")
+    defer { Files.removeTree(runtime) }
+    try FileManager.default.createDirectory(
+      atPath: "\(runtime)/outrider", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    let script = #"umask 777; exec "$0" doctor --json"#
+    let finished = try Workspace.run(
+      ["-c", script, Workspace.outrider], program: "/bin/sh", environment: ["XDG_RUNTIME_DIR": runtime])
+    #expect(finished.status == 0, "\(finished)")
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+    let limits = try #require(object["limits"] as? [[String: Any]])
+    let size = try #require(limits.first { $0["limit"] as? String == "file size" })
+    #expect(size["wasTried"] as? Bool == true && size["isInForce"] as? Bool == true, "\(size)")
+    let walls = try #require(object["sandbox"] as? [String: [String: String]])
+    #expect(walls["rlimits"]?["state"] == "full", "\(walls)")
   }
 
   /// A limit that the canary exceeds without being stopped isn't in force, whatever was configured.

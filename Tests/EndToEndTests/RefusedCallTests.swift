@@ -114,5 +114,25 @@ import Testing
         #expect(!finished.errors.contains("wall \(wall.rawValue) is absent"), "\(finished.errors)")
       }
     }
+
+    /// Whatever is remembered of a time when everything could be tried.
+    @Test func doctorCallsNoWallWholeThatCouldntBeTried() throws {
+      #expect(try Workspace.run(Self.call).status == 0)
+      let finished = try Machine(refusing: [160, 302], with: EPERM).run(["doctor", "--json"])
+      #expect(finished.status == 69 && !finished.output.contains("says what this machine has"), "\(finished)")
+      let object = try #require(try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any])
+      let walls = try #require(object["sandbox"] as? [String: [String: String]])
+      for wall in [Wall.rlimits, .seccomp, .watchdog] {
+        #expect(walls[wall.rawValue]?["state"] == "partial", "\(walls)")
+      }
+    }
+
+    /// pidfd_open(2) and memfd_create(2).
+    @Test(arguments: [Int32(434), 319], [EPERM, ENOSYS])
+    func aCallThatEveryRunTakesIsToldWithWhatHelps(number: Int32, code: Int32) throws {
+      let finished = try Machine(refusing: [number], with: code).run(Self.call)
+      let kernel = number == 434 ? "Linux 5.3" : "Linux 3.17"
+      #expect(finished.status == 70 && finished.errors.contains("(\(kernel) has the call)"), "\(finished)")
+    }
   #endif
 }

@@ -36,6 +36,23 @@ import Testing
     #expect(log.contains("GET /a 200 5\n"))
   }
 
+  @Test("one whose URL is lost ends", arguments: [">/dev/full", ">&-", "--json >/dev/full"])
+  func lostURL(options: String) throws {
+    let command = "exec timeout -s KILL 20 '\(Workspace.outrider)' serve '\(Workspace.root)/Examples' \(options)"
+    let end = try Workspace.run(["-c", command], program: "/bin/sh")
+    #expect(end.status == 74 && end.errors.contains("standard output"), "\(end)")
+  }
+
+  @Test("what a mask would have closed to its owner is open to it", arguments: ["777", "277"])
+  func mask(mask: String) throws {
+    let authority = NSTemporaryDirectory() + "outrider-serve-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: authority) }
+    let command = "'\(Workspace.outrider)' serve /nonexistent --tls --client-certificate --ca-dir '\(authority)/ca'"
+    let end = try Workspace.run(
+      ["-c", "umask \(mask); \(command); echo $?; find '\(authority)' ! -perm -600"], program: "/bin/sh")
+    #expect(end.output == "66\n" && FileManager.default.fileExists(atPath: authority + "/ca/client.pem"), "\(end)")
+  }
+
   @Test func saysWhatIsWrong() throws {
     #expect(try Workspace.run(["serve", "/nonexistent"]).status == 66)
     #expect(try Workspace.run(["serve", "/tmp", "--script", "/nonexistent.yaml"]).status == 66)

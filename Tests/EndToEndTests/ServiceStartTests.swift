@@ -155,6 +155,21 @@ import Testing
       failure?.status == 75 && failure?.message.contains("still starting") == true, "\(String(describing: failure))")
   }
 
+  @Test("a user without a home is told so, before anything is made") func noHome() throws {
+    #expect(ServicePlace.lacksHome([:], accountHome: nil) && ServicePlace.lacksHome(["HOME": "x"], accountHome: nil))
+    #expect(ServicePlace.lacksHome(["XDG_STATE_HOME": "/x"], accountHome: nil))
+    #expect(
+      !ServicePlace.lacksHome([:], accountHome: "/x") && !ServicePlace.lacksHome(["HOME": "/x"], accountHome: nil))
+    #expect(!ServicePlace.lacksHome(["OUTRIDER_STATE": "/x"], accountHome: nil))
+    let place = try Place("")
+    var homeless = try ServicePlace(state: place.folder)
+    homeless.lacksHome = true
+    let failure = #expect(throws: Failure.self) {
+      _ = try ServiceStarter(homeless, program: place.program).start()
+    }
+    #expect(failure?.status == 64 && failure?.message.contains("set HOME") == true, "\(String(describing: failure))")
+  }
+
   @Test("what stands on the line of a start") func lines() {
     #expect(ServiceStartLine("ready") == .ready && ServiceStartLine("process 12") == .started(12))
     #expect(ServiceStartLine("already running: x") == .alreadyRunning("already running: x"))

@@ -59,6 +59,18 @@ import Testing
   }
 
   @Test(
+    "a run's processor time ends before the kernel's limit for this user, whose signal says no reason",
+    arguments: [(0, 900, 900), (1, 900, 900), (3, 2900, 2900), (6, 5000, 5900), (.max, 5000, 600_000)]
+      as [(UInt64, Int, Int)])
+  func lowersProcessorTime(hard: UInt64, call: Int, total: Int) {
+    var policy = Policy()
+    (policy.limits.cpu, policy.limits.cpuTotal) = (.seconds(5), .seconds(600))
+    let lowered = SpawnPlanner.lowered(policy) { $0 == Int32(RLIMIT_CPU.rawValue) ? hard : .max }
+    #expect(lowered.limits.cpu == .milliseconds(call) && lowered.limits.cpuTotal == .milliseconds(total))
+    #expect(lowered.limits.fileSize == policy.limits.fileSize)
+  }
+
+  @Test(
     "several processes need what keeps them together",
     arguments: [(0, [""]), (1, ["pid", "cgroup"]), (64, ["pid", "cgroup"])])
   func processes(count: Int, missing: [String]) throws {

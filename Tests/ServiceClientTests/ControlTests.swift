@@ -104,7 +104,7 @@ import Testing
     let (gate, told) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     defer { told.signal() }
     let log = lock.log
-    control.request(from: source, before: nil, afterwards: { log.add("ended") }) { _ in gate.wait() }
+    control.request(from: source, before: nil, afterwards: { log.add("ended") }, { _ in gate.wait() })
     await log.wait(for: 1)
     control.request(from: source, before: .now + 0.01) { error in
       log.add(error == nil ? "acquired" : "failed")
@@ -113,9 +113,11 @@ import Testing
     await log.wait(for: 2)
     gate.signal()
     await log.wait(for: 4)
-    control.request(from: source, before: .now, afterwards: { log.add("ended") }) { error in
-      log.add(error == nil ? "body" : "failed, too")
-    }
+    control.request(
+      from: source, before: .now, afterwards: { log.add("ended") },
+      { error in
+        log.add(error == nil ? "body" : "failed, too")
+      })
     await log.wait(for: 6)
     #expect(log.all.starts(with: ["acquire", "failed", "release", "ended", "acquire", "body"]))
   }

@@ -25,8 +25,9 @@ struct RunPath: ~Copyable {
   /// of this run may write to. `subject`: how a sentence about it begins.
   init(opening path: String, writable: [FileIdentity] = [], subject: String? = nil) throws(HostError) {
     let subject = subject ?? path
+    let absolute = try Self.absolute(path, subject)
     do throws(GrantWalk.Failure) {
-      found = try GrantWalk(writable: writable).open(try Self.absolute(path))
+      found = try GrantWalk(writable: writable).open(absolute)
     } catch {
       switch error {
       case .link(let name):
@@ -42,15 +43,19 @@ struct RunPath: ~Copyable {
     self.path = Files.link("/proc/self/fd/\(found.descriptor.number)") ?? path
   }
 
-  private static func absolute(_ path: String) throws(GrantWalk.Failure) -> String {
+  private static func absolute(_ path: String, _ subject: String) throws(HostError) -> String {
     // The kernel would read a name up to the zero, and there is no file without a name.
-    guard !path.isEmpty, !path.utf8.contains(0) else {
-      throw .system(SystemCallError("open", code: ENOENT, subject: path))
-    }
+    guard !path.isEmpty, !path.utf8.contains(0) else { throw .input("\(subject): \(SystemCallError.message(ENOENT))") }
     if path.isAbsolutePath { return path }
-    guard let folder = getcwd(nil, 0) else { throw .system(SystemCallError("getcwd", code: errno, subject: path)) }
-    defer { free(folder) }
-    return String(cString: folder) + "/" + path
+    guard let text = getcwd(nil, 0) else {
+      throw .input("\(subject): the working directory is gone; go to another one, or name an absolute path")
+    }
+    defer { free(text) }
+    // Bytes that are no UTF-8 would be repaired, and lead elsewhere; one that isn't beneath the root begins otherwise.
+    guard let folder = String(validatingCString: text), folder.isAbsolutePath else {
+      throw .input("\(subject): the working directory has no usable name; name an absolute path")
+    }
+    return folder + "/" + path
   }
 
   /// That very file, for reading. One that keeps its opener waiting, as a FIFO does, has to be asked for.

@@ -73,7 +73,10 @@ final class ForkServerClient: @unchecked Sendable {
   /// Starts `program` and waits until it has loaded everything: some 25 ms, at most `timeout`. `isWanted`: asked meanwhile; what
   /// isn't wanted any more is given up.
   init(_ program: Program, timeout: Duration, isWanted: () -> Bool = { true }) throws(HostError) {
-    if let lack = ProcessFiles.lack ?? Self.lackOfDevices { throw .failed("the fork server doesn't start: \(lack)") }
+    let longest = Files.hardLimit(Int32(RLIMIT_FSIZE.rawValue))
+    if let lack = ProcessFiles.lack ?? Self.lackOfDevices ?? Self.lack(longestFile: longest) {
+      throw .failed("the fork server doesn't start: \(lack)")
+    }
     do throws(SystemCallError) {
       let (mine, theirs) = try Sockets.pair(stream: false)
       socket = OwnedDescriptor(taking: mine)
@@ -96,6 +99,16 @@ final class ForkServerClient: @unchecked Sendable {
     Files.exists("/dev/null")
       ? nil
       : "there is no /dev/null here (null(4)), which runners have as their standard input: mount a /dev that has it"
+  }
+
+  /// What it writes to /proc and for its runners is shorter. A shell's shortest limit but 0 is as long.
+  private static let shortestLimit: UInt64 = 512
+
+  /// With a lower one such a write fails (EFBIG), and runners would do without a mount namespace.
+  static func lack(longestFile: UInt64) -> String? {
+    longestFile >= shortestLimit
+      ? nil
+      : "this user may not write files of \(shortestLimit) bytes (ulimit -f); start it from a shell without that limit, or raise 'fsize' in /etc/security/limits.conf"
   }
 
   /// Ends a server that can't be used. The sentence says how it ended, where it did so by itself.
@@ -270,7 +283,9 @@ final class ForkServerClient: @unchecked Sendable {
         let process = message.descriptors.first.map { OwnedDescriptor(taking: $0) }
         handlers.spawned(run, process, .nanoseconds(Int64(clamping: cpu)))
       case .spawnFailed(let run, let step, let code):
-        handlers.spawnFailed(run, "\(step): \(SystemCallError.message(code))", code)
+        let call = String(step.prefix { $0 != " " })
+        handlers.spawnFailed(
+          run, "\(step): \(SystemCallError.message(code))" + RefusedSystemCall.remedy(for: call, code), code)
       case .exited(let exit): handlers.exited(exit)
       case .prepared: handlers.prepared()
       case .stopped(let time): handlers.stopped(.nanoseconds(Int64(clamping: time)))

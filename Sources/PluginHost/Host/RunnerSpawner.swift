@@ -67,7 +67,8 @@ final class RunnerSpawner {
       return .exhausted(DescriptorBudget.sentence(limit: OpenFiles.limit, needed: nil))
     }
     if let outcome = ReplacedFile.outcome(of: error, places: plan.places) { return .ended(.empty(outcome)) }
-    return .failed(error.description + DetachedMounts.remedy(for: error))
+    return .failed(
+      error.description + DetachedMounts.remedy(for: error) + RefusedSystemCall.remedy(for: error.call, error.code))
   }
 
   private func channels(of plan: SpawnPlan, _ theirs: inout [Int32]) throws(HostError) -> RunChannels {

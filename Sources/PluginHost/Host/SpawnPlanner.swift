@@ -75,10 +75,17 @@ struct SpawnPlanner {
   }
 
   /// A stricter limit of this user's is the plugin's, too, and a report names the one that is in force.
-  private static func lowered(_ policy: Policy) -> Policy {
+  static func lowered(
+    _ policy: Policy, hardLimit: (Int32) -> UInt64 = { Files.hardLimit($0) }
+  ) -> Policy {
     var policy = policy
-    let longest = Files.hardLimit(Int32(RLIMIT_FSIZE.rawValue))
-    policy.limits.fileSize = min(policy.limits.fileSize, Int(clamping: longest))
+    policy.limits.fileSize = min(policy.limits.fileSize, Int(clamping: hardLimit(Int32(RLIMIT_FSIZE.rawValue))))
+    // The kernel takes a limit of no seconds as one of one second (setrlimit(2)).
+    let seconds = max(hardLimit(Int32(RLIMIT_CPU.rawValue)), 1)
+    // Before the kernel, whose SIGKILL says nothing of its reason.
+    let longest = Duration.seconds(Int64(clamping: seconds)) - .milliseconds(100)
+    policy.limits.cpu = min(policy.limits.cpu, longest)
+    policy.limits.cpuTotal = min(policy.limits.cpuTotal, longest)
     return policy
   }
 

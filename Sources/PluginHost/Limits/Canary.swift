@@ -14,7 +14,12 @@ package struct Canary: Sendable {
     package var wasTried = true
 
     static func untried(_ limit: String, _ wall: Wall?, _ error: HostError) -> Finding {
-      Finding(limit: limit, isInForce: false, detail: "it couldn't be tried: \(error)", wall: wall, wasTried: false)
+      // That is where most findings are read.
+      let referral = "; 'outrider doctor' says what this machine has"
+      let text = "\(error)"
+      let reason = text.hasSuffix(referral) ? String(text.dropLast(referral.count)) : text
+      return Finding(
+        limit: limit, isInForce: false, detail: "it couldn't be tried: \(reason)", wall: wall, wasTried: false)
     }
   }
 
@@ -174,7 +179,7 @@ package struct Canary: Sendable {
       var failure: HostError?
       do throws(HostError) { try await body(plugin) } catch { failure = error }
       let outcome = await plugin.end().outcome
-      if case .failed(let text)? = failure { return Finding(limit: name, isInForce: false, detail: text, wall: wall) }
+      if let failure, case .failed = failure { return .untried(name, wall, failure) }
       return Finding(
         limit: name, isInForce: outcome.kind == kind,
         detail: outcome.kind.rawValue + (outcome.detail.isEmpty ? "" : ": " + outcome.detail), wall: wall)
@@ -204,7 +209,16 @@ package struct Canary: Sendable {
       return Finding(
         limit: name, isInForce: isRefused, detail: isRefused ? "refused with \(code)" : "allowed", wall: wall)
     } catch {
+      // What it takes couldn't be had, as a file where the umask keeps everyone from writing it.
+      if case .failed = error { return .untried(name, wall, error) }
       return Finding(limit: name, isInForce: false, detail: "\(error)", wall: wall)
     }
+  }
+}
+
+extension PluginHost {
+  /// Every wall, with what was just found of the limits: what is remembered of them says what an earlier host could do.
+  package func walls(provedBy findings: [Canary.Finding]) async throws(HostError) -> [Wall: WallState] {
+    try await core.walls(Policy(), proof: findings)
   }
 }

@@ -59,7 +59,8 @@ struct LogFile {
   static func check(_ path: String) throws(Failure) {
     let isRegular: Bool
     do throws(SystemCallError) {
-      isRegular = try Files.identity(of: path).isRegularFile
+      // The service doesn't follow one.
+      isRegular = try Files.identity(of: path).isRegularFile && Files.link(path) == nil
     } catch {
       // A link to nothing is something, too.
       if [ENOENT, ENOTDIR].contains(error.code), Files.link(path) == nil { return }

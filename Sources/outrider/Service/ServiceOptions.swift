@@ -27,6 +27,8 @@ struct ServicePlace: Sendable {
   /// As `--state` chose it, absolute.
   var state: String?
   var isDevelopment: Bool
+  /// Nothing says where a service's folders are. One that runs may be reached all the same.
+  var lacksHome: Bool
 
   init(
     state: String?, isDevelopment: Bool = false, environment: [String: String] = ProcessInfo.processInfo.environment
@@ -35,8 +37,22 @@ struct ServicePlace: Sendable {
     paths =
       self.state.map { ServicePaths(state: $0) }
       ?? ServicePaths(environment: environment, user: geteuid(), accountHome: Account.home(of: geteuid()))
-    let variable = environment[Self.developmentVariable] ?? ""
-    self.isDevelopment = isDevelopment || !variable.isEmpty && variable != "0"
+    self.isDevelopment = Self.isDevelopment(isDevelopment, environment)
+    lacksHome = self.state == nil && Self.lacksHome(environment, accountHome: Account.home(of: geteuid()))
+  }
+
+  static func lacksHome(_ environment: [String: String], accountHome: @autoclosure () -> String?) -> Bool {
+    func isNamed(_ variable: String) -> Bool { environment[variable]?.isAbsolutePath == true }
+    if isNamed(ServicePaths.stateVariable) || isNamed("HOME") { return false }
+    if isNamed("XDG_STATE_HOME"), isNamed("XDG_DATA_HOME") { return false }
+    return accountHome() == nil
+  }
+
+  /// Whether `--development` is given, or its variable says the same.
+  static func isDevelopment(
+    _ isGiven: Bool, _ environment: [String: String] = ProcessInfo.processInfo.environment
+  ) -> Bool {
+    isGiven || !["", "0"].contains(environment[developmentVariable] ?? "")
   }
 
   static let developmentVariable = "OUTRIDER_DEVELOPMENT"

@@ -119,6 +119,9 @@ struct ServiceStarter: Sendable {
   private static let maxLog: Int64 = 16 << 20
 
   private func prepareLog() throws {
+    guard !place.lacksHome else {
+      throw Failure(64, "the service can't be started: this user has no home; set HOME, or name a folder with --state")
+    }
     do {
       try Files.makeDirectories(place.paths.store, mode: 0o700)
     } catch {
