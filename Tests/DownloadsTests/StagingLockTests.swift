@@ -149,22 +149,39 @@ import Testing
     #expect(try other.reopen(Self.partial(identity), boot: "boot") != nil)
   }
 
+  /// The partial file of a download, which another process writes.
+  private struct HeldFile: ~Copyable {
+    let folder: String
+    let place: String
+    let other: OwnedDescriptor
+    let harness: Harness
+
+    static func make() throws -> HeldFile {
+      let folder = try Harness.folderWithStaging()
+      let place = Harness.staging(folder)
+      try Data(count: 1000).write(to: URL(fileURLWithPath: place))
+      let other = try OwnedDescriptor.open(place, O_RDWR)
+      #expect(flock(other.number, LOCK_EX | LOCK_NB) == 0)
+      let harness = try Harness(folder: folder, clock: TestClock(jumpsWhenIdle: false))
+      return HeldFile(folder: folder, place: place, other: other, harness: harness)
+    }
+
+    func release() { flock(other.number, LOCK_UN) }
+  }
+
   @Test("F-43 a download whose partial file another process writes waits, and says for whom") func waits() async throws
   {
     let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
     defer { origin.stop() }
-    let folder = try Harness.folderWithStaging()
-    let place = Harness.staging(folder)
-    try Data(count: 1000).write(to: URL(fileURLWithPath: place))
-    let other = try OwnedDescriptor.open(place, O_RDWR)
-    #expect(flock(other.number, LOCK_EX | LOCK_NB) == 0)
-    let harness = try Harness(folder: folder, clock: TestClock(jumpsWhenIdle: false))
+    let held = try HeldFile.make()
+    let harness = held.harness
     let events = harness.engine.events
     let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
     let explanation = try await events.waiting(id)
     #expect(explanation.code == .lock && explanation.data["holder"]?.hasPrefix("process \(getpid()) (") == true)
-    #expect(try other.identity().size == 1000 && Files.identity(of: place).inode == other.identity().inode)
-    flock(other.number, LOCK_UN)
+    #expect(
+      try held.other.identity().size == 1000 && Files.identity(of: held.place).inode == held.other.identity().inode)
+    held.release()
     harness.engine.resume(id)
     #expect(try await harness.end(of: id, in: events).isFinished)
     await harness.engine.close()
@@ -175,18 +192,14 @@ import Testing
   func takenMeanwhile() async throws {
     let origin = try Origin { $0.resources[Trial.path] = Resource(Trial.content) }
     defer { origin.stop() }
-    let folder = try Harness.folderWithStaging()
-    let place = Harness.staging(folder)
-    try Data(count: 1000).write(to: URL(fileURLWithPath: place))
-    let other = try OwnedDescriptor.open(place, O_RDWR)
-    #expect(flock(other.number, LOCK_EX | LOCK_NB) == 0)
-    let harness = try Harness(folder: folder, clock: TestClock(jumpsWhenIdle: false))
+    let held = try HeldFile.make()
+    let harness = held.harness
     let events = harness.engine.events
     let id = try #require(try await harness.engine.add([harness.specification(origin.url(Trial.path))])[0].job)
     #expect(try await events.waiting(id).code == .lock)
     let requests = origin.requests.count
-    #expect(rename(place, "\(folder)/file") == 0)
-    flock(other.number, LOCK_UN)
+    #expect(rename(held.place, "\(held.folder)/file") == 0)
+    held.release()
     harness.engine.resume(id)
     let failure = try #require(try await harness.end(of: id, in: events).failure)
     #expect(failure.isForWantOfPlace && failure.detail.hasPrefix("file is there already in "), "\(failure)")
