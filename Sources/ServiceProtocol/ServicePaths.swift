@@ -23,6 +23,12 @@ public struct ServicePaths: Sendable, Equatable, Codable {
   /// The connection that `outrider launch` hands down, by its number.
   public static let connectionVariable = "OUTRIDER_CONNECTION"
 
+  /// The folder of the socket where no runtime folder is named.
+  ///
+  /// - Parameter user: The user's identifier.
+  /// - Returns: A path below /tmp.
+  public static func sharedRuntime(of user: UInt32) -> String { "/tmp/outrider-service-\(user)" }
+
   /// Creates paths that lie anywhere.
   public init(runtime: String, store: String, apps: String, groups: String) {
     self.runtime = runtime
@@ -55,7 +61,7 @@ public struct ServicePaths: Sendable, Equatable, Codable {
     let home = folder("HOME") ?? accountHome() ?? "/"
     let data = "\(folder("XDG_DATA_HOME") ?? "\(home)/.local/share")/outrider"
     self.init(
-      runtime: folder("XDG_RUNTIME_DIR").map { "\($0)/outrider" } ?? "/tmp/outrider-service-\(user)",
+      runtime: folder("XDG_RUNTIME_DIR").map { "\($0)/outrider" } ?? Self.sharedRuntime(of: user),
       store: "\(folder("XDG_STATE_HOME") ?? "\(home)/.local/state")/outrider",
       apps: "\(data)/apps", groups: "\(data)/groups")
   }

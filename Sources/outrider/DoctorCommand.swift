@@ -68,7 +68,8 @@ struct DoctorCommand: AsyncParsableCommand {
           ["LIMIT", "IN FORCE", "PROOF"],
           findings.map { [$0.limit, $0.isInForce ? "yes" : $0.wasTried ? "NO" : "?", $0.detail] })
         Output.line("")
-        Output.table(["SERVICE", "STATE", "DETAIL"], service.map { [$0.part, $0.state, Printable.text($0.detail)] })
+        Output.table(
+          ["SERVICE", "STATE", "DETAIL"], service.map { [$0.part, $0.state, Printable.text($0.detail, limit: 1000)] })
       }
       Exit.leave(findings.allSatisfy(\.isInForce) ? 0 : 69)
     } catch {

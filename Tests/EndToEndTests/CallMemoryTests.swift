@@ -27,6 +27,13 @@ import Testing
     return text.split(separator: ")").last?.split(separator: " ").first
   }
 
+  /// The mask of the process's first thread (proc_pid_status(5)).
+  private static func blockedSignals(of process: Int32) throws -> UInt64? {
+    let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+    guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("SigBlk:") }) else { return nil }
+    return line.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) }
+  }
+
   @Test("whichever way a call goes, its answer is the same", arguments: [true, false])
   func answers(isShared: Bool) async throws {
     let host = try Workspace.host()
@@ -145,9 +152,11 @@ import Testing
     let plugin = try await host.load("libc.so.6", policy: policy())
     let process = try #require(await plugin.runnerProcess())
     #expect(try await eventually { try Self.state(of: process) == "T" })
-    let task = Task { try await plugin.call("pause", "i32()") }
-    // The call lets it go on.
-    #expect(try await eventually { try Self.state(of: process) != "T" })
+    // Signal 12 alone is blocked while the function runs. That the runner is awake wouldn't tell that it was called: it is woken
+    // before the call is made, and a task that is cancelled then makes none.
+    let mask: [UInt8] = [0, 0x08] + [UInt8](repeating: 0, count: 126)
+    let task = Task { try await plugin.call("sigsuspend", "i32(bytes)", .bytes(mask)) }
+    #expect(try await eventually { try Self.blockedSignals(of: process) == 0x0800 })
     task.cancel()
     let error = await #expect(throws: HostError.self) { try await task.value }
     #expect(error?.report?.outcome.kind == .cancelled)

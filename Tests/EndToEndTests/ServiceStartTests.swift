@@ -200,6 +200,60 @@ import Testing
     #expect(end.status == 0 && end.errors.contains("(process 4999999) is stopped"), "\(end)")
   }
 
+  @Test("a service of the state folder that listens in another runtime folder is named at once, with the remedy")
+  func otherRuntimeFolder() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let runtimes = ["\(folder)/a", "\(folder)/b"]
+    for runtime in runtimes {
+      try FileManager.default.createDirectory(
+        atPath: runtime, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    }
+    func command(in runtime: String, _ words: String...) throws -> Workspace.Finished {
+      try Workspace.run(words, environment: ["HOME": folder, "XDG_RUNTIME_DIR": runtime])
+    }
+    defer { _ = try? command(in: runtimes[0], "service", "stop") }
+    let started = try command(in: runtimes[0], "apps")
+    #expect(started.status == 0, "\(started)")
+    for (words, status) in [(["apps"], 69), (["service", "stop"], 69), (["service", "status"], 3), (["doctor"], nil)] {
+      let end = try Workspace.run(words, environment: ["HOME": folder, "XDG_RUNTIME_DIR": runtimes[1]])
+      let said = end.output + end.errors
+      #expect(status == nil || end.status == Int32(status ?? 0), "\(end)")
+      #expect(said.contains("\(runtimes[0])/outrider/service.sock"), "\(words): \(end)")
+      #expect(said.contains("set XDG_RUNTIME_DIR=\(runtimes[0])"), "\(words): \(end)")
+    }
+    let stopped = try command(in: runtimes[0], "service", "stop")
+    #expect(stopped.status == 0 && stopped.errors.contains("is stopped"), "\(stopped)")
+    #expect(try command(in: runtimes[1], "service", "stop").errors == "the service isn't running\n")
+  }
+
+  @Test("a service that may open too few files to run an extension isn't begun, and says how many it lacks")
+  func tooFewOpenFiles() throws {
+    let folder = try LibraryTests.folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let command = "ulimit -n 60; exec '\(Workspace.outrider)' apps --state '\(folder)/s'"
+    let end = try Workspace.run(["-c", command], program: "/bin/sh")
+    #expect(end.status == 69 && end.errors.contains("may have 60 at once (RLIMIT_NOFILE)"), "\(end)")
+    #expect(end.errors.contains("raise the limit (ulimit -n)"), "\(end)")
+    #expect(!FileManager.default.fileExists(atPath: "\(folder)/s/run/service.sock"))
+  }
+
+  @Test("of a kernel's sockets those that listen count, and only a process's own")
+  func listeners() {
+    let table = """
+      Num       RefCount Protocol Flags    Type St Inode Path
+      0000000000000000: 00000002 00000000 00010000 0001 01 11 /run/a b/service.sock
+      0000000000000000: 00000003 00000000 00000000 0001 03 12 /run/connected/service.sock
+      0000000000000000: 00000002 00000000 00010000 0001 01 13 /run/another's/service.sock
+      0000000000000000: 00000002 00000000 00010000 0001 01 14
+      0000000000000000: 00000002 00000000 00010000 0001 01
+      nonsense
+      """
+    let own: Set<String> = ["socket:[11]", "socket:[12]", "socket:[14]", "pipe:[13]", "/dev/null"]
+    #expect(ServiceElsewhere.listeners(in: table, among: own) == ["/run/a b/service.sock"])
+    #expect(ServiceElsewhere.listeners(in: "", among: own).isEmpty)
+  }
+
   @Test("run becomes the service") func run() throws {
     let place = try Place("echo \"pid $$: $*\"; exit 7")
     let end = try place.command("service", "run", "--log-format", "json", "--idle-exit", "5")

@@ -6,6 +6,7 @@ internal import Foundation
 internal import Glibc
 internal import LinuxSystem
 internal import Logging
+internal import PluginHost
 internal import ServiceMachines
 public import ServiceProtocol
 
@@ -54,6 +55,11 @@ public struct ServiceDaemon: Sendable {
     let format = options.logFormat ?? (handed.isUnderSystemd ? .journal : .text)
     let file = options.logFile.map { BoundedLogFile(path: $0) }
     LoggingSystem.bootstrap { _ in ServiceLog(format, file: file) }
+    if let shortage = Self.shortageOfDescriptors {
+      handed.tell(shortage)
+      FileHandle.standardError.write(Data("outriderd: \(shortage)\n".utf8))
+      return 70
+    }
     let service: AssetService
     let signals: [any DispatchSourceSignal]
     do {
@@ -112,6 +118,19 @@ public struct ServiceDaemon: Sendable {
   }
 
   /// Of what the system or SQLite refused; the others have their own.
+  /// A service that could run no extension isn't begun.
+  private static var shortageOfDescriptors: String? {
+    let needed = PluginHost.descriptorsToStart + ownDescriptors
+    let free = OpenFiles.free(upTo: needed)
+    guard free < needed else { return nil }
+    return
+      "too few open files: this process may have \(OpenFiles.limit) at once (RLIMIT_NOFILE), and with \(needed - free) more the service "
+      + "could run one extension; raise the limit (ulimit -n)"
+  }
+
+  /// Its database, socket, timers and log, a download's connection and file, and a client or two.
+  private static let ownDescriptors = 32
+
   private static func remedy(_ error: any Error) -> String {
     let call: SystemCallError?
     switch error {

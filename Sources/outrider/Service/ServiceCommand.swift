@@ -95,8 +95,9 @@ struct ServiceStopCommand: AsyncParsableCommand {
       do {
         service = try await ServiceOperator.connectRunning(try self.service.place(), handlers: handlers)
       } catch let error as ServiceConnectionError where error.isServiceAbsent {
-        Output.note("the service isn't running")
-        Exit.leave(0)
+        let elsewhere = ServiceElsewhere.find(try self.service.place())
+        Output.note(elsewhere?.message ?? "the service isn't running")
+        Exit.leave(elsewhere == nil ? 0 : 69)
       }
       do {
         _ = try await service.ask(.stop)

@@ -93,6 +93,7 @@ struct ServiceHealth: Encodable {
 
   private static func process(_ report: ServiceReport) -> Finding {
     guard let status = report.status else {
+      if let elsewhere = report.elsewhere { return Finding(part: "process", state: "bad", detail: elsewhere.message) }
       return Finding(part: "process", state: "absent", detail: "any command that needs the service starts it")
     }
     let memory = ServiceWords.size(status.memoryBytes)

@@ -33,7 +33,9 @@ struct ServiceOperator: Sendable {
         case .ready(let process):
           let who = process.map { " (process \($0))" } ?? ""
           Output.note("started the service\(who); outrider service status tells of it")
-        case .alreadyRunning(let how): holder = "no service answers at \(place.paths.socket), but one is \(how)"
+        case .alreadyRunning(let how):
+          if let elsewhere = ServiceElsewhere.find(place) { throw Failure(69, elsewhere.message) }
+          holder = "no service answers at \(place.paths.socket), but one is \(how)"
         }
         nextStart = .now + .milliseconds(500)
       }

@@ -46,6 +46,8 @@ struct ServiceReport: Encodable {
   var unitState: String?
   /// Why none answers.
   var detail: String?
+  /// The service that has the state folder and listens elsewhere.
+  var elsewhere: ServiceElsewhere?
   var status: StatusSummary?
 
   /// Starts nothing.
@@ -59,7 +61,8 @@ struct ServiceReport: Encodable {
       report.status = try await service.status()
       report.isRunning = true
     } catch let error as ServiceConnectionError where error.isServiceAbsent {
-      report.detail = error.message
+      report.elsewhere = ServiceElsewhere.find(place)
+      report.detail = report.elsewhere?.message ?? error.message
     }
     return report
   }
@@ -82,7 +85,8 @@ struct ServiceReport: Encodable {
     facts.append(
       ("units", units.isEmpty ? "none; outrider service install writes them" : units.joined(separator: ", ")))
     if let unitState { facts.append(("systemd", unitState)) }
-    let head = isRunning ? "the service runs" : "the service isn't running; any command that needs it starts it"
+    let absent = elsewhere?.message ?? "the service isn't running; any command that needs it starts it"
+    let head = isRunning ? "the service runs" : absent
     return [head] + facts.map { "  \($0.0): \(Printable.text($0.1, limit: 1000))" }
   }
 }
